@@ -67,7 +67,8 @@ let package = Package(
                 "Statements+History.swift", "Statements+Import.swift", "Statements+Reconcile.swift", "Statements+ServerAPI.swift",
                 "Statements+Shop.swift",
                 "Statements+Consumption.swift",
-                "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift",
+                "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift", "Statements+Console.swift",
+                "Statements+ConsolePages.swift",
             ],
             plugins: ["EmbeddedFiles"]
         ),
@@ -186,11 +187,24 @@ let package = Package(
             ]
         ),
 
+        // Pages for operators: HTML that escapes what is in it, and the console made of it.
+        .target(name: "HTML", dependencies: [nioCore]),
+        .target(
+            name: "Console",
+            dependencies: [
+                "AppStore", "HTML", "HTTPServing", "InboxQueue", "Interpretation", "OpenSSL", "Postgres", "SQL", "StrictJSON", logging,
+                metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+            ],
+            exclude: ["Assets"],
+            plugins: ["EmbeddedFiles"]
+        ),
+
         // The commands and the composition root of the program that runs in production.
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Consumption", "Feed", "GroupCommit", "HTTPServing",
+                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Console", "Consumption", "Feed", "GroupCommit",
+                "HTTPServing",
                 "History", "Import",
                 "Interpretation",
                 "InboxQueue",
@@ -278,6 +292,7 @@ let package = Package(
             name: "EndToEndTesting",
             dependencies: [
                 "AppStore", "StrictJSON", "OpenSSL", "Postgres", "PostgresTesting", "SystemdTesting", "TemporaryPostgres", "StoreSimulator",
+                "StoreSimulatorServer",
             ],
             path: "Tests/Support/EndToEndTesting"
         ),
@@ -500,6 +515,23 @@ let package = Package(
             path: "Tests/Integration/ShopAPITests",
             exclude: ["feed-members.txt"]
         ),
+        .testTarget(name: "HTMLTests", dependencies: ["HTML", nioCore], path: "Tests/Unit/HTMLTests"),
+        .testTarget(
+            name: "ConsolePagesTests",
+            dependencies: [
+                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", "StrictJSON",
+                logging, serviceLifecycle,
+            ],
+            path: "Tests/Integration/ConsolePagesTests"
+        ),
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "Console", "HTML", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", logging,
+                serviceLifecycle,
+            ],
+            path: "Tests/Integration/ConsoleTests"
+        ),
         .testTarget(
             name: "StoreSimulatorTests",
             dependencies: [
@@ -538,8 +570,8 @@ let package = Package(
         .testTarget(
             name: "InquiriesTests",
             dependencies: [
-                "AppStore", "Inquiries", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServerAPI", "StoreSimulator",
-                "StrictJSON", logging, serviceLifecycle,
+                "AppStore", "CorpusTesting", "Inquiries", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServerAPI",
+                "StoreSimulator", "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/InquiriesTests"
         ),
@@ -567,6 +599,13 @@ let package = Package(
                 "SignedTesting", "StoreSimulator", "StrictJSON", "Worker", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ReconcileTests"
+        ),
+        .testTarget(
+            name: "ReportTests",
+            dependencies: [
+                "AppStore", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting", "Randomness",
+            ],
+            path: "Tests/Integration/ReportTests"
         ),
         .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),
@@ -607,6 +646,6 @@ if let names = Context.environment["PROVE_TESTS"] {
         guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
         for case .byNameItem(let dependency, _) in target.dependencies { open.append(dependency) }
     }
-    package.targets.removeAll { !needed.contains($0.name) }
+    package.targets.removeAll { !needed.union(["embed-files", "EmbeddedFiles"]).contains($0.name) }
     package.products = []
 }

@@ -40,7 +40,7 @@ extension StatementFile {
     /// Every file of `sql/statements`.
     package static let all =
         queue + ledger + outbox + serverAPI + webhooks + certificates + shop + commands + endpoints + consumption + history + reconcile
-        + imports
+        + imports + console + consolePages
 
     private static let queue = [
         claim, claimEvent, feedTakeStep, findUnansweredCommits, maintenanceDropPartition, maintenanceExpire, maintenanceExpireCalls,

@@ -6,21 +6,21 @@ DECLARE
     who text;
 BEGIN
     FOREACH who IN ARRAY ARRAY['PUBLIC', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
-                               'appstore_api'] LOOP
-        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA appstore FROM %s', who);
-        EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA appstore FROM %s', who);
-        EXECUTE format('REVOKE ALL ON ALL ROUTINES IN SCHEMA appstore FROM %s', who);
-        EXECUTE format('REVOKE ALL ON SCHEMA appstore FROM %s', who);
+                               'appstore_reporter', 'appstore_api', 'appstore_console', 'appstore_bodies'] LOOP
+        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA appstore, appstore_reports FROM %s', who);
+        EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA appstore, appstore_reports FROM %s', who);
+        EXECUTE format('REVOKE ALL ON ALL ROUTINES IN SCHEMA appstore, appstore_reports FROM %s', who);
+        EXECUTE format('REVOKE ALL ON SCHEMA appstore, appstore_reports FROM %s', who);
     END LOOP;
 END
 $revoke$;
 
 GRANT USAGE ON SCHEMA appstore
-    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
+    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api, appstore_console, appstore_bodies;
 
 -- Every daemon and command checks the version and the contract of the schema.
 GRANT SELECT ON appstore.fence, appstore.schema_history
-    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api;
+    TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, appstore_api, appstore_console;
 
 -- ingest stores bodies through a function, and can do nothing else.
 GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
@@ -76,7 +76,7 @@ GRANT EXECUTE ON FUNCTION appstore.lease_import_chunks, appstore.settle_import_i
     appstore.link_import_owners, appstore.import_statistics, appstore.expire_imports TO appstore_worker;
 
 -- So is what was asked about stale contracts.
-GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics TO appstore_worker;
+GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics, appstore.may_be_called, appstore.has_backlog TO appstore_worker;
 
 -- viewer and operator read everything but bodies and the hashes of keys.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
@@ -140,6 +140,33 @@ GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.
     appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer, appstore.api_consumption,
     appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent, appstore.api_request_apple,
     appstore.api_call TO appstore_api;
+
+-- console: by itself it only finds out who uses it.
+GRANT EXECUTE ON FUNCTION appstore.begin_console_session, appstore.console_session, appstore.log_out_of_console TO appstore_console;
+GRANT EXECUTE ON FUNCTION appstore.make_console_login TO appstore_viewer, appstore_operator;
+GRANT SELECT (session_id, person, role, shows_bodies, began_at, expires_at, ended_at, ended_by) ON appstore.console_sessions
+    TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.end_console_session TO appstore_operator;
+
+-- bodies: shows the body of an event, which the audit records.
+GRANT EXECUTE ON FUNCTION appstore.show_body TO appstore_bodies;
+
+-- console: pages
+GRANT SELECT ON appstore.repair_status TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.find_events, appstore.explain_contract, appstore.ownership_of TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.begin_repair, appstore.stop_repair TO appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.take_repair_step TO appstore_console;
+
+-- reporter: the reports, of which viewer and operator see more anyway.
+GRANT USAGE ON SCHEMA appstore_reports TO appstore_reporter, appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore_reports.transactions TO appstore_reporter, appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore_reports.active_subscriptions, appstore_reports.subscriptions_daily, appstore_reports.mrr,
+    appstore_reports.mrr_by_month, appstore_reports.movement, appstore_reports.churn, appstore_reports.trials, appstore_reports.retention,
+    appstore_reports.refunds, appstore_reports.renewal_status_at,
+    -- What the view calls.
+    appstore_reports.corrections TO appstore_reporter, appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore.fx_rates TO appstore_viewer, appstore_operator;
+GRANT INSERT, UPDATE, DELETE ON appstore.fx_rates TO appstore_operator;
 
 -- PostgreSQL lets PUBLIC execute a new function. Without IN SCHEMA: a default of one schema can only add to the general one.
 ALTER DEFAULT PRIVILEGES FOR ROLE appstore_owner REVOKE EXECUTE ON ROUTINES FROM PUBLIC;

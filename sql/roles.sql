@@ -6,18 +6,22 @@
 --   appstore_operator  reads everything but bodies, repairs through functions
 --   appstore_viewer    reads everything but bodies
 --   appstore_backend   the shop's own backend by SQL: makes orders, links and unlinks owners, says that it answered Apple; reads views
+--   appstore_reporter  reads the reports, schema appstore_reports, and nothing else
 --   appstore_api       the HTTP API for the shop's own backend: EXECUTE the functions that its routes need
+--   appstore_console   the console: finds the session of a request, then acts as viewer, operator or bodies by SET LOCAL ROLE
+--   appstore_bodies    may show the body of an event, with a reason; cannot log in: grant it to people
 --
--- All but the owner may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
+-- All others may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
 DO $roles$
 DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['appstore_owner', 'appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer',
-                                  'appstore_backend', 'appstore_api'] LOOP
+                                  'appstore_backend', 'appstore_reporter', 'appstore_api', 'appstore_console', 'appstore_bodies'] LOOP
         CONTINUE WHEN EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted);
         BEGIN
-            EXECUTE format('CREATE ROLE %I %s', wanted, CASE WHEN wanted = 'appstore_owner' THEN 'NOLOGIN' ELSE 'LOGIN' END);
+            EXECUTE format('CREATE ROLE %I %s', wanted, CASE WHEN wanted IN ('appstore_owner', 'appstore_bodies') THEN 'NOLOGIN'
+                                                              WHEN wanted = 'appstore_console' THEN 'LOGIN NOINHERIT' ELSE 'LOGIN' END);
         EXCEPTION WHEN duplicate_object OR unique_violation THEN
             NULL; -- another run of this file in the same cluster created it first
         END;
@@ -25,12 +29,13 @@ BEGIN
 
     EXECUTE format('GRANT CONNECT, CREATE ON DATABASE %I TO appstore_owner', current_database());
     EXECUTE format('GRANT CONNECT ON DATABASE %I TO appstore_ingest, appstore_worker, appstore_operator, appstore_viewer, appstore_backend, '
-                   'appstore_api',
+                   'appstore_reporter, appstore_api, appstore_console',
                    current_database());
 
     -- PUBLIC may make temporary tables, and so the login roles, which need none. In a database with other tables that is theirs to decide.
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-                   WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname NOT IN ('appstore', 'pg_catalog', 'information_schema')
+                   WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname NOT IN ('appstore', 'appstore_reports', 'pg_catalog',
+                                                                                   'information_schema')
                      AND n.nspname !~ '^pg_(toast|temp)'
                      AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'e')) THEN
         EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
@@ -40,6 +45,12 @@ BEGIN
     IF NOT pg_has_role(current_user, 'appstore_owner', 'MEMBER') THEN
         EXECUTE format('GRANT appstore_owner TO %I', current_user);
     END IF;
+
+    -- Without INHERIT the console has the rights of these only in the transactions that take them.
+    FOREACH wanted IN ARRAY ARRAY['appstore_viewer', 'appstore_operator', 'appstore_bodies'] LOOP
+        CONTINUE WHEN pg_has_role('appstore_console', wanted, 'MEMBER');
+        EXECUTE format('GRANT %I TO appstore_console', wanted);
+    END LOOP;
 END
 $roles$;
 
@@ -93,11 +104,21 @@ BEGIN
             -- These queries join a few tables: a plan cached in the first minute would read whole tables later.
             ('appstore_backend',  'plan_cache_mode',                     'force_custom_plan'),
             ('appstore_backend',  'jit',                                 'off'),
+            ('appstore_reporter', 'statement_timeout',                   '5min'),
+            ('appstore_reporter', 'idle_in_transaction_session_timeout', '60s'),
+            ('appstore_reporter', 'default_transaction_read_only',       'on'),
             ('appstore_api',      'statement_timeout',                   '5s'),
             ('appstore_api',      'lock_timeout',                        '2s'),
             ('appstore_api',      'idle_in_transaction_session_timeout', '5s'),
             ('appstore_api',      'plan_cache_mode',                     'force_custom_plan'),
-            ('appstore_api',      'jit',                                 'off')
+            ('appstore_api',      'jit',                                 'off'),
+            ('appstore_console',  'default_transaction_isolation',       'read committed'),
+            -- A person waits for the page.
+            ('appstore_console',  'statement_timeout',                   '5s'),
+            ('appstore_console',  'lock_timeout',                        '2s'),
+            ('appstore_console',  'idle_in_transaction_session_timeout', '10s'),
+            ('appstore_console',  'plan_cache_mode',                     'force_custom_plan'),
+            ('appstore_console',  'jit',                                 'off')
         ) AS setting (role_name, parameter, value)
     LOOP
         CONTINUE WHEN EXISTS (
@@ -117,7 +138,7 @@ DECLARE
     wanted text;
 BEGIN
     FOREACH wanted IN ARRAY ARRAY['appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
-                                  'appstore_api'] LOOP
+                                  'appstore_reporter', 'appstore_api', 'appstore_console'] LOOP
         IF NOT has_parameter_privilege(wanted, 'log_error_verbosity', 'SET') THEN
             EXECUTE format('GRANT SET ON PARAMETER log_error_verbosity TO %I', wanted);
         END IF;

@@ -4,6 +4,10 @@ CREATE SCHEMA appstore;
 
 COMMENT ON SCHEMA appstore IS 'appstore-inbox: created and owned by appstore-inbox migrate. Put other objects into a schema of their own.';
 
+CREATE SCHEMA appstore_reports;
+
+COMMENT ON SCHEMA appstore_reports IS 'Reports of appstore-inbox: subscriptions, MRR, churn, trials, retention and refunds, in UTC. Created and owned by appstore-inbox migrate. A login as appstore_reporter may read it and nothing else.';
+
 CREATE TYPE appstore.claim_kind AS ENUM (
     'client',
     'link',
@@ -483,6 +487,8 @@ CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contra
                      THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
             WHEN c.revocation_date IS NOT NULL
                  AND (s.renewal_signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.renewal_signed_date) THEN c.revocation_date
+            -- What a replica of Apple's that lags says of the period before this one.
+            WHEN s.renewal_status IN (2, 3, 4, 5) AND s.renewal_date <= c.purchase_date THEN coalesce(c.revocation_date, c.expires_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 1 THEN greatest(c.expires_date, s.renewal_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 4
                 THEN coalesce(s.grace_period_expires_date, c.expires_date)
@@ -499,15 +505,25 @@ $$;
 
 COMMENT ON FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) IS 'Until when the current transaction c of a contract gives access, by the registers s and l; null where a consumable or an unknown duration.';
 
+CREATE FUNCTION appstore.actor() RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT coalesce(CASE WHEN session_user = 'appstore_console' THEN nullif(current_setting('appstore.actor', true), '') END, session_user::text)
+$$;
+
+COMMENT ON FUNCTION appstore.actor() IS 'Who acts: the login, or the person whom the console names in the setting appstore.actor of its transaction.';
+
 CREATE FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
     v_import appstore.imports;
+    v_bad    integer;
 BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.import_id = add_import_items.import_id AND r.state = 'loading' FOR UPDATE;
@@ -515,32 +531,38 @@ BEGIN
         RAISE EXCEPTION 'import % is not loading', quote_nullable(add_import_items.import_id) USING ERRCODE = 'no_data_found',
             HINT = 'It was not touched for an hour: begin again.';
     END IF;
+    v_bad := (SELECT min(l.line) FROM unnest(lines, ids, user_ids, revisions) AS l (line, id, user_id, revision)
+              WHERE (l.id ~ '^[0-9]{1,32}$') IS NOT TRUE OR char_length(l.user_id) NOT BETWEEN 1 AND 255 OR octet_length(l.revision) > 1000);
+    PERFORM appstore.check_argument(v_bad IS NULL, format('line %s cannot be imported', v_bad),
+                                    'An id has 1 to 32 digits, a user 1 to 255 characters, a revision at most 1000 bytes.');
     WITH new AS (
         INSERT INTO appstore.import_items AS i (import_id, line, environment, is_given, id, user_id, revision)
-        SELECT v_import.import_id, l.line, coalesce(l.environment, v_import.environment, 'Production'),
-               coalesce(l.environment, v_import.environment) IS NOT NULL, l.id, l.user_id, l.revision
+        SELECT v_import.import_id, min(l.line), coalesce((array_agg(l.environment ORDER BY l.line))[1], v_import.environment, 'Production'),
+               coalesce((array_agg(l.environment ORDER BY l.line))[1], v_import.environment) IS NOT NULL, l.id,
+               (array_agg(l.user_id ORDER BY l.line) FILTER (WHERE l.user_id IS NOT NULL))[1], (array_agg(l.revision ORDER BY l.line))[1]
         FROM unnest(lines, ids, user_ids, environments, revisions) AS l (line, id, user_id, environment, revision)
-        ORDER BY l.line
-        ON CONFLICT DO NOTHING
-        RETURNING i.line
+        GROUP BY l.id ORDER BY 2
+        ON CONFLICT (id, import_id) DO UPDATE SET user_id = excluded.user_id WHERE i.user_id IS NULL AND excluded.user_id IS NOT NULL
+        RETURNING i.xmax = 0 AS is_new -- an item that another line was about has been locked
     )
-    SELECT count(*) INTO added FROM new;
+    SELECT count(*) FILTER (WHERE is_new) INTO added FROM new;
     contradicting := ARRAY(
         SELECT l.line
-        FROM unnest(lines, ids, user_ids) AS l (line, id, user_id)
+        FROM unnest(lines, ids, user_ids, environments) AS l (line, id, user_id, environment)
         CROSS JOIN LATERAL (
-            SELECT i.line, i.user_id FROM appstore.import_items AS i
+            SELECT i.line, i.user_id, i.environment, i.is_given FROM appstore.import_items AS i
             WHERE i.id = l.id AND (i.import_id = v_import.import_id) IS TRUE OFFSET 0
         ) AS i
-        WHERE added < cardinality(lines) AND i.line <> l.line AND i.user_id <> l.user_id ORDER BY l.line);
+        WHERE added < cardinality(lines) AND i.line <> l.line
+          AND (i.user_id <> l.user_id OR i.is_given AND i.environment <> l.environment) ORDER BY l.line);
     UPDATE appstore.imports AS r
     SET items = r.items + added, repeated = r.repeated + cardinality(lines) - added - cardinality(contradicting), touched_at = clock_timestamp(),
         last_line = greatest(r.last_line, (SELECT max(l) FROM unnest(lines) AS l))
     WHERE r.import_id = v_import.import_id;
 END
-$$;
+$_$;
 
-COMMENT ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) IS 'Loads lines of a file, each id once: its first line counts. Returns how many became items, and the lines that name another user than an earlier line with the same id.';
+COMMENT ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) IS 'Loads lines of a file, each id once: its first line counts, and the first user. Returns how many became items, and the lines that name another user or environment than an earlier line with the same id.';
 
 CREATE FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -736,7 +758,7 @@ DECLARE
     v_refused record;
 BEGIN
     SELECT * INTO v_refused FROM appstore.decide_consumption(
-        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision', session_user);
+        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision', appstore.actor());
     IF v_refused.refusal IS NOT NULL THEN
         RAISE EXCEPTION '%', v_refused.message USING DETAIL = v_refused.refusal, HINT = 'appstore.consumption_requests lists what Apple asks.',
             ERRCODE = CASE WHEN v_refused.refusal = 'not_asked' THEN 'no_data_found'
@@ -796,12 +818,15 @@ BEGIN
         SELECT appstore.call_document(c.call_id) FROM appstore.outbox AS c
         WHERE c.call_id = api_call.call_id AND c.environment = ANY (v_key.environments)
           AND (v_key.bundle_ids IS NULL OR c.bundle_id = ANY (v_key.bundle_ids))
-          AND c.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction', 'order_lookup',
-                         'extend_renewal_date', 'set_app_account_token'));
+          AND CASE c.kind WHEN 'extend_renewal_date' THEN v_key.verbs && '{inquiries:make,contracts:extend}'
+                          WHEN 'set_app_account_token' THEN v_key.verbs && '{inquiries:make,contracts:set-token}'
+                          ELSE v_key.verbs @> '{inquiries:make}'
+                               AND c.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history',
+                                              'app_transaction', 'order_lookup') END);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.api_call(key_hash bytea, call_id bigint) IS 'The state of a call that is about an app of the key; null for any other. Verb inquiries:make; the verbs of the changes suffice as well.';
+COMMENT ON FUNCTION appstore.api_call(key_hash bytea, call_id bigint) IS 'The state of a call that is about an app of the key; null for any other. Verb inquiries:make; for a change its own verb suffices.';
 
 CREATE FUNCTION appstore.api_consumer(key_hash bytea, name text) RETURNS TABLE(generation integer, "position" bigint, moved_at timestamp with time zone, head bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1346,7 +1371,7 @@ BEGIN
             FROM appstore.decide_consumption(
                 v_request.environment, v_request.transaction_id,
                 ROW(true, v_request.delivery, v_request.sample, v_request.percentage, v_request.preference, NULL, NULL),
-                'policy', session_user) AS d);
+                'policy', appstore.actor()) AS d);
     END LOOP;
 
     -- 2. Count each missed request once, when no answer is on its way any more. What the history brings later could never be answered here.
@@ -1371,7 +1396,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint) IS 'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; and counts those of the last two days that were missed. Returns how many; nulls while another worker does it.';
 
-CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) RETURNS SETOF uuid
+CREATE FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[], p_grace_period_expires_dates timestamp with time zone[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1477,6 +1502,7 @@ BEGIN
             revoked_at = NULL, access_until = c.access_until
         FROM (
             SELECT c.*, CASE
+                WHEN c.renewal_status IN (2, 3, 4, 5) AND c.renewal_date <= c.purchase_date THEN c.expires_date
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
                     THEN coalesce(c.grace_period_expires_date, c.expires_date)
@@ -1493,14 +1519,15 @@ BEGIN
                c.access_until)
     ), effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id)
+                                      product_id, order_no, user_id, grace_period_expires_date)
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, p.order_no, p.user_id
+               e.product_id, p.order_no, p.user_id, e.grace_period_expires_date
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
                    unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                    unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
-                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id,
+                   unnest(p_grace_period_expires_dates) AS grace_period_expires_date
         ) AS e
         JOIN plain AS p ON p.transaction_id = e.transaction_id
         -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
@@ -1526,14 +1553,17 @@ BEGIN
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
         WITH effect AS (
             INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                          product_id, order_no, user_id, vouched_bundle_id)
+                                          product_id, order_no, user_id, vouched_bundle_id,
+                                          grace_period_expires_date)
             SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
+                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id,
+                   e.grace_period_expires_date
             FROM (
                 SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
                        unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                        unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
-                       unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+                       unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id,
+                       unnest(p_grace_period_expires_dates) AS grace_period_expires_date
             ) AS e
             LEFT JOIN LATERAL (
                 SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
@@ -1569,7 +1599,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
+COMMENT ON FUNCTION appstore.apply_facts(p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[], p_contract_ids text[], p_renewals text[], p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[], p_grace_period_expires_dates timestamp with time zone[]) IS 'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it would have if the fact did not name the period, else null.';
 
 CREATE FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
@@ -1591,8 +1621,6 @@ BEGIN
     IF v_wanted <= 0 OR v_blocks = 0 THEN
         RETURN 0;
     END IF;
-    UPDATE appstore.reconcile_walks AS w SET until = v_until + v_wanted * interval '24 hours' / p_sample
-    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'sample';
     -- 2. Random places in the table: each row is as likely as any other, and no more than these places are read.
     FOR v_id IN
         SELECT m.original_transaction_id
@@ -1609,13 +1637,16 @@ BEGIN
             v_asked := v_asked + 1;
         END IF;
     END LOOP;
+    -- 3. Of an app with few of the contracts, not every draw finds enough: the next one makes up for it.
+    UPDATE appstore.reconcile_walks AS w SET until = v_until + v_asked * interval '24 hours' / p_sample
+    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'sample';
     RETURN v_asked;
 END
 $$;
 
 COMMENT ON FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamp with time zone) IS 'Asks about active contracts of an app, chosen at random: so many a day, at most 10 in a call. Returns how many.';
 
-CREATE FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) RETURNS integer
+CREATE FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone, OUT asked integer, OUT has_more boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1626,27 +1657,50 @@ CREATE FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environme
     AS $$
 DECLARE
     c_most     CONSTANT integer := 200;
+    c_open     CONSTANT integer := 2000;
+    v_open     integer;
+    v_room     integer;
     v_watch    appstore.reconcile_watches;
     v_contract appstore.contracts;
     v_next     timestamptz;
-    v_asked    integer := 0;
 BEGIN
+    -- 1. Calls are made as fast as Apple's limit allows. While many wait, more of them would only be asked too late.
+    SELECT count(*) INTO v_open FROM (
+        SELECT FROM unnest('{subscription_statuses,transaction_history}'::text[]) AS asked (kind)
+        CROSS JOIN LATERAL (
+            SELECT FROM appstore.outbox AS c
+            WHERE c.state = 'open' AND c.bundle_id = p_bundle_id AND c.environment = p_environment AND c.kind = asked.kind AND c.priority = 2
+            ORDER BY c.run_at LIMIT c_open + c_most -- by the index of this order, however many calls of other apps are open
+        ) AS c) AS open;
+    asked := 0;
+    has_more := false;
+    -- 2. no_renewal_info and in_retry, which ask most, come after the others, and leave them room. Watches that are postponed take no other's
+    --    place.
     FOR v_watch IN
-        SELECT w.* FROM appstore.reconcile_watches AS w
-        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.next_at <= p_now
-        ORDER BY w.next_at LIMIT c_most FOR UPDATE
+        SELECT due.* FROM unnest('{0,1,2}'::integer[]) AS class (place)
+        CROSS JOIN LATERAL (
+            SELECT w.* FROM appstore.reconcile_watches AS w
+            WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.next_at <= p_now
+              AND CASE w.rule WHEN 'no_renewal_info' THEN 1 WHEN 'in_retry' THEN 2 ELSE 0 END = class.place
+            ORDER BY w.next_at LIMIT 1000 FOR UPDATE
+        ) AS due
     LOOP
+        v_room := least(c_most, c_open - v_open + CASE WHEN v_watch.rule IN ('no_renewal_info', 'in_retry') THEN 0 ELSE c_most END);
+        IF asked >= v_room THEN
+            has_more := asked >= c_most;
+            EXIT;
+        END IF;
         SELECT m.* INTO v_contract FROM appstore.contracts AS m
         WHERE m.original_transaction_id = v_watch.original_transaction_id AND m.environment = p_environment;
         IF appstore.still_holds(v_watch, v_contract, p_now) THEN
             v_next := appstore.may_be_asked_at(v_watch.rule, p_environment, v_watch.original_transaction_id, p_now);
-            IF v_next <= p_now THEN
-                IF appstore.ask_question(v_watch.rule, p_bundle_id, p_environment, v_watch.original_transaction_id, v_watch.transaction_id, 2::smallint,
-                                         p_now) IS NOT NULL THEN
-                    v_asked := v_asked + 1;
-                END IF;
-                v_next := appstore.next_question(v_watch.rule, v_watch.since, v_contract.grace_period_expires_date, p_now);
+            IF v_next <= p_now AND appstore.ask_question(v_watch.rule, p_bundle_id, p_environment, v_watch.original_transaction_id,
+                                                         v_watch.transaction_id, 2::smallint, p_now) IS NULL THEN
+                v_next := p_now + interval '1 hour';
+            ELSIF v_next <= p_now THEN
+                asked := asked + 1;
                 v_watch.questions := v_watch.questions + 1;
+                v_next := appstore.next_question(v_watch, v_contract.grace_period_expires_date, p_now);
             END IF;
         ELSE
             v_next := NULL;
@@ -1659,11 +1713,10 @@ BEGIN
             WHERE w.original_transaction_id = v_watch.original_transaction_id AND w.environment = p_environment AND w.rule = v_watch.rule;
         END IF;
     END LOOP;
-    RETURN v_asked;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) IS 'Asks about the contracts of an app whose watch is due, at most 200; postpones those that may not be asked about yet, and ends the watches of those that are stale no more or were asked about for the last time. Returns how many questions it wrote.';
+COMMENT ON FUNCTION appstore.ask_about_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone, OUT asked integer, OUT has_more boolean) IS 'Asks about the contracts of an app whose watch is due, those of no_renewal_info and in billing retry last: at most 200, and none of these while 2,000 calls of the app are open. Postpones those that may not be asked about yet, and ends the watches of those that are stale no more or were asked about for the last time. Returns how many questions it wrote, and whether there may be more to write.';
 
 CREATE FUNCTION appstore.ask_apple(kind text, id text DEFAULT NULL::text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment, product_id text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1674,7 +1727,7 @@ BEGIN
         coalesce(kind, '') NOT IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all'),
         format('%s changes something', kind), format('Call appstore.%s.', kind));
     RETURN appstore.request_apple(kind, id, jsonb_strip_nulls(jsonb_build_object('productId', product_id)), bundle_id, environment,
-                                  session_user, NULL, NULL);
+                                  appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -1688,40 +1741,42 @@ CREATE FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environme
     AS $$
 DECLARE
     v_kind text := CASE p_rule WHEN 'revoked_doubt' THEN 'transaction_history' ELSE 'subscription_statuses' END;
-    v_id   text := coalesce(p_transaction_id, p_contract);
-    v_key  text := lower(p_environment::text) || ':' || v_id;
+    v_key  text := lower(p_environment::text) || ':' || p_contract;
     v_call bigint;
 BEGIN
-    INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, payload, asked_at, run_at, deadline_at)
-    VALUES (v_kind, v_key, p_bundle_id, p_environment, p_priority,
-            convert_to(jsonb_build_object('path', jsonb_build_array(v_id))::text, 'UTF8'), p_now, p_now, p_now + interval '24 hours')
-    ON CONFLICT DO NOTHING RETURNING call_id INTO v_call;
-    IF v_call IS NULL THEN -- the same is asked for another reason
-        UPDATE appstore.outbox AS c SET priority = least(c.priority, p_priority)
-        WHERE c.call_key = v_key AND c.kind = v_kind AND c.state = 'open' RETURNING c.call_id INTO v_call;
-        IF v_call IS NULL THEN -- settled meanwhile
-            RETURN NULL;
+    FOR attempt IN 1..2 LOOP -- the second where an open call was settled between the two statements
+        INSERT INTO appstore.outbox (kind, call_key, bundle_id, environment, priority, payload, asked_at, run_at, deadline_at)
+        VALUES (v_kind, v_key, p_bundle_id, p_environment, p_priority,
+                convert_to(jsonb_build_object('path', jsonb_build_array(p_contract))::text, 'UTF8'), p_now, p_now, p_now + interval '24 hours')
+        ON CONFLICT DO NOTHING RETURNING call_id INTO v_call;
+        IF v_call IS NULL THEN -- the same is asked for another reason
+            UPDATE appstore.outbox AS c SET priority = least(c.priority, p_priority)
+            WHERE c.call_key = v_key AND c.kind = v_kind AND c.state = 'open' AND c.bundle_id = p_bundle_id RETURNING c.call_id INTO v_call;
         END IF;
+        EXIT WHEN v_call IS NOT NULL;
+    END LOOP;
+    IF v_call IS NULL THEN
+        RETURN NULL;
     END IF;
     INSERT INTO appstore.reconcile_questions (environment, original_transaction_id, bundle_id, rule, transaction_id, app_transaction_id, asked_at,
                                               call_id, status, will_renew, current_period_end, revoked_at, access_until)
     SELECT p_environment, p_contract, p_bundle_id, p_rule, p_transaction_id, s.app_transaction_id, p_now, v_call, s.status, s.will_renew,
            s.current_period_end, s.revoked_at, s.access_until
-    FROM appstore.books_about(p_environment, p_contract, p_transaction_id) AS s;
+    FROM appstore.ledger_about(p_environment, p_contract, p_transaction_id) AS s;
     INSERT INTO appstore.reconcile_counts (day, rule, questions) VALUES ((p_now AT TIME ZONE 'UTC')::date, p_rule, 1)
     ON CONFLICT (day, rule) DO UPDATE SET questions = reconcile_counts.questions + 1;
     RETURN v_call;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamp with time zone) IS 'Writes a call that asks Apple about a contract, and the question with what the ledger says. Where the same is asked already, it uses that call. Returns the call, or null where that one was settled at this moment.';
+COMMENT ON FUNCTION appstore.ask_question(p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamp with time zone) IS 'Writes a call that asks Apple about a contract, and the question with what the ledger says. Where the same is asked already, it uses that call. Returns the call, or null where another app asks about the same id.';
 
 CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text DEFAULT NULL::text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, p_action, '{}', p_note, jsonb_build_object('endpoint', p_endpoint) || p_details);
+    VALUES (clock_timestamp(), appstore.actor(), p_action, '{}', p_note, jsonb_build_object('endpoint', p_endpoint) || p_details);
 END
 $$;
 
@@ -1794,6 +1849,34 @@ $$;
 
 COMMENT ON FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[]) IS 'The key with that hash, when it has one of the verbs and all of the environments and apps; null bundle_ids require any app. Otherwise it fails with insufficient_privilege, and DETAIL key_unknown (or revoked, or expired), verb_missing, environment_missing or app_missing.';
 
+CREATE FUNCTION appstore.begin_console_session(token_hash bytea, session_hash bytea) RETURNS TABLE(session_id bigint, person text, role text, shows_bodies boolean, expires_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_login appstore.console_logins;
+    v_session appstore.console_sessions;
+BEGIN
+    DELETE FROM appstore.console_sessions AS s WHERE s.expires_at < v_now - interval '30 days';
+    -- Of two uses of one link the second waits here, and then finds no row.
+    DELETE FROM appstore.console_logins AS l WHERE l.token_hash = begin_console_session.token_hash RETURNING l.* INTO v_login;
+    IF NOT FOUND OR v_login.expires_at <= v_now THEN
+        RETURN;
+    END IF;
+    INSERT INTO appstore.console_sessions AS s (session_hash, person, role, shows_bodies, began_at, expires_at)
+    VALUES (begin_console_session.session_hash, v_login.person, v_login.role, v_login.shows_bodies, v_now, v_now + interval '12 hours')
+    RETURNING s.* INTO v_session;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    VALUES (v_now, v_login.person, 'begin_console_session', '{}',
+            jsonb_build_object('session_id', v_session.session_id, 'role', v_session.role));
+    RETURN QUERY SELECT v_session.session_id, v_session.person, v_session.role, v_session.shows_bodies, v_session.expires_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_console_session(token_hash bytea, session_hash bytea) IS 'Begins the session of a link. Returns no row when the link is unknown, was used already or is older than 60 seconds.';
+
 CREATE FUNCTION appstore.begin_import(bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea DEFAULT NULL::bytea, again boolean DEFAULT false, OUT import_id integer, OUT is_new boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1810,7 +1893,7 @@ BEGIN
     is_new := import_id IS NULL;
     IF is_new THEN
         INSERT INTO appstore.imports AS r (bundle_id, environment, depth, file_name, made_by)
-        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, session_user)
+        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, appstore.actor())
         RETURNING r.import_id INTO import_id;
     END IF;
 END
@@ -1831,13 +1914,39 @@ BEGIN
                          WHERE o.bundle_id = p_bundle_id AND o.source IN ('notification_v2', 'notification_v1')
                          ORDER BY o.event_id LIMIT 1), clock_timestamp());
     INSERT INTO appstore.live_since (bundle_id, since, set_by)
-    SELECT p_bundle_id, greatest(v_first, CASE WHEN s.is_on THEN h.enabled_at END), session_user
+    SELECT p_bundle_id, greatest(v_first, CASE WHEN s.is_on THEN h.enabled_at END), appstore.actor()
     FROM appstore.feed_switch AS s CROSS JOIN appstore.feed_head AS h
     ON CONFLICT (bundle_id) DO NOTHING;
 END
 $$;
 
 COMMENT ON FUNCTION appstore.begin_live(p_bundle_id text) IS 'Gives an app its instant in appstore.live_since, unless it has one: when its first notification came that is still known, else now; not before the feed was enabled.';
+
+CREATE FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, expected bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    v_id bigint;
+BEGIN
+    PERFORM appstore.check_repair(action, filter, note),
+            appstore.check_argument(coalesce(btrim(note), '') <> '', 'a repair needs a reason', 'It is kept in the audit log.');
+    -- A form that is sent twice.
+    PERFORM pg_advisory_xact_lock(hashtextextended('appstore.begin_repair', 0));
+    SELECT r.repair_id INTO v_id FROM appstore.repairs AS r
+    WHERE r.state = 'running' AND r.action = begin_repair.action AND r.filter IS NOT DISTINCT FROM begin_repair.filter;
+    PERFORM appstore.check_argument(v_id IS NULL, format('repair %s does the same and is running', v_id), 'Wait for its end, or stop it.');
+    -- What is settled from now on was not in the count.
+    INSERT INTO appstore.repairs AS r (action, filter, note, actor, expected, progress)
+    VALUES (action, filter, note, appstore.actor(), expected,
+            ROW(clock_timestamp(), NULL, NULL, NULL, NULL, NULL, false)::appstore.repair_progress)
+    RETURNING r.repair_id INTO v_id;
+    RETURN v_id;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, expected bigint) IS 'Asks for a repair of all events that meet the conditions and were settled before. The console takes its steps. Returns its number.';
 
 CREATE FUNCTION appstore.begin_to_store() RETURNS void
     LANGUAGE plpgsql
@@ -1890,24 +1999,6 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) IS 'Records a 429: nothing is taken from the budget for the delay that Apple asks for, and up to five seconds more; and the allowance becomes 70 percent, once for each block. delay: null where Apple asks for none. A budget from which nothing was ever taken does not change.';
-
-CREATE FUNCTION appstore.books_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) RETURNS record
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT m.status, m.will_renew, m.current_period_end, CASE WHEN p_transaction_id IS NULL THEN m.revoked_at ELSE t.revocation_date END,
-           m.access_until, m.renewal_app_transaction_id
-    FROM (SELECT) AS one
-    LEFT JOIN LATERAL (
-        SELECT m.* FROM appstore.contracts AS m
-        WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
-    ) AS m ON true
-    LEFT JOIN LATERAL (
-        SELECT t.revocation_date FROM appstore.transactions AS t
-        WHERE t.transaction_id = p_transaction_id AND t.environment = p_environment OFFSET 0
-    ) AS t ON true
-$$;
-
-COMMENT ON FUNCTION appstore.books_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) IS 'What the ledger says of a contract, and of a charge where one is given. Without a contract in the ledger all is null.';
 
 CREATE FUNCTION appstore.call_document(call_id bigint) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2009,29 +2100,34 @@ CREATE FUNCTION appstore.change_import(import_id integer, state text) RETURNS vo
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_was text;
+    v_was appstore.imports;
 BEGIN
     PERFORM appstore.check_argument(change_import.state IN ('running', 'paused', 'stopped'),
                                     format('an import cannot become %s', quote_nullable(change_import.state)),
                                     'It can become running, paused or stopped.');
-    SELECT r.state INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
+    SELECT r.* INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no import %', quote_nullable(change_import.import_id) USING ERRCODE = 'no_data_found';
-    ELSIF v_was = 'done' OR (v_was = 'stopped' AND change_import.state = 'paused') THEN
-        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was USING ERRCODE = 'object_not_in_prerequisite_state';
-    ELSIF v_was = change_import.state THEN
+    ELSIF v_was.state = 'done' OR (v_was.state = 'stopped' AND change_import.state = 'paused') THEN
+        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was.state USING ERRCODE = 'object_not_in_prerequisite_state';
+    ELSIF v_was.state = change_import.state THEN
         RETURN;
+    ELSIF appstore.is_expired(v_was) THEN
+        RAISE EXCEPTION 'the ids of import % were deleted 90 days after its end', change_import.import_id
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Load the file again.';
     END IF;
     UPDATE appstore.imports AS r
     SET state = change_import.state, ended_at = CASE change_import.state WHEN 'stopped' THEN clock_timestamp() END
     WHERE r.import_id = change_import.import_id;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'change_import', '{}',
-            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was));
+    VALUES (clock_timestamp(), appstore.actor(), 'change_import', '{}',
+            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was.state));
+    -- The last answer may have come meanwhile.
+    PERFORM appstore.end_import(change_import.import_id);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.change_import(import_id integer, state text) IS 'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again.';
+COMMENT ON FUNCTION appstore.change_import(import_id integer, state text) IS 'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again, for 90 days.';
 
 CREATE FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) RETURNS void
     LANGUAGE plpgsql
@@ -2341,6 +2437,18 @@ $$;
 
 COMMENT ON FUNCTION appstore.compare_history_window(p_window_id bigint, p_epoch bigint, p_seconds integer) IS 'Compares the next 2,000 outcomes of a day with what its second walk listed: what was pushed and is in no record becomes an unlisted one. Closes the window after the last. Returns whether it did, null when another lease has begun.';
 
+CREATE FUNCTION appstore.console_session(session_hash bytea) RETURNS TABLE(session_id bigint, person text, role text, shows_bodies boolean, expires_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT s.session_id, s.person, s.role, s.shows_bodies AND appstore.has_console_role(s.person, 'bodies'), s.expires_at
+    FROM appstore.console_sessions AS s
+    WHERE s.session_hash = console_session.session_hash AND s.ended_at IS NULL AND s.expires_at > clock_timestamp()
+      AND appstore.has_console_role(s.person, s.role)
+$$;
+
+COMMENT ON FUNCTION appstore.console_session(session_hash bytea) IS 'The session of a cookie; no row when there is none, it has ended, or the person has lost the role since.';
+
 CREATE FUNCTION appstore.consumer_statistics() RETURNS TABLE(name text, lag bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2374,9 +2482,9 @@ BEGIN
     WHERE o.call_key = consumption_answered.environment || '/' || consumption_answered.transaction_id AND o.kind = 'consumption'
       AND (o.state = 'open') IS TRUE;
     INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, result, settled_at)
-    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user, 'elsewhere', 'answered', v_now);
+    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, appstore.actor(), 'elsewhere', 'answered', v_now);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'consumption_answered', '{}',
+    VALUES (v_now, appstore.actor(), 'consumption_answered', '{}',
             jsonb_build_object('environment', consumption_answered.environment, 'transaction_id', consumption_answered.transaction_id));
 END
 $$;
@@ -2676,6 +2784,7 @@ CREATE TABLE appstore.import_chunks (
     epoch bigint DEFAULT 0 NOT NULL,
     failures integer DEFAULT 0 NOT NULL,
     last_error text,
+    link_at timestamp with time zone,
     waiting integer DEFAULT 0 NOT NULL,
     found integer DEFAULT 0 NOT NULL,
     covered integer DEFAULT 0 NOT NULL,
@@ -2683,6 +2792,7 @@ CREATE TABLE appstore.import_chunks (
     failed integer DEFAULT 0 NOT NULL,
     reported_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT import_chunks_is_a_range CHECK ((first_line < end_line)),
+    CONSTRAINT import_chunks_link_at_last CHECK (((phase <> 'link'::text) OR (link_at IS NOT NULL))),
     CONSTRAINT import_chunks_phase_is_known CHECK ((phase = ANY (ARRAY['ask'::text, 'again'::text, 'link'::text])))
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
@@ -2695,7 +2805,7 @@ COMMENT ON COLUMN appstore.import_chunks.first_line IS 'Its first line.';
 
 COMMENT ON COLUMN appstore.import_chunks.end_line IS 'The line after its last one.';
 
-COMMENT ON COLUMN appstore.import_chunks.phase IS 'ask: its open items are asked. again: those that Apple did not know are asked once more. link: the users of those that were found become owners.';
+COMMENT ON COLUMN appstore.import_chunks.phase IS 'ask: its open items are asked. again: those that Apple did not know are asked once more. link: nothing is left to ask, and only its users wait.';
 
 COMMENT ON COLUMN appstore.import_chunks.environment IS 'Where its next items are asked.';
 
@@ -2708,6 +2818,8 @@ COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
 
 COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+
+COMMENT ON COLUMN appstore.import_chunks.link_at IS 'When the users of its items that were found become owners, whatever its phase, unless it is leased; null while there are none.';
 
 COMMENT ON COLUMN appstore.import_chunks.waiting IS 'Items that are asked once more.';
 
@@ -2740,7 +2852,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.count_in_import_chunk(p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) IS 'Counts settled items, and reports them to the import every five seconds.';
 
-CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) RETURNS TABLE(result appstore.result, events bigint)
+CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most integer DEFAULT NULL::integer) RETURNS TABLE(result appstore.result, events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2749,7 +2861,7 @@ BEGIN
     PERFORM appstore.check_repair(action, filter, '-');
     RETURN QUERY
     SELECT o.result, count(*)
-    FROM appstore.find_outcomes(action, filter, NULL) AS f (event_id)
+    FROM appstore.find_outcomes(action, filter, at_most) AS f (event_id)
     JOIN appstore.outcomes AS o ON o.event_id = f.event_id
     GROUP BY o.result ORDER BY o.result;
     IF NOT FOUND THEN
@@ -2758,7 +2870,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter) IS 'How many outcomes of each result a repair (requeue or discard) would take now. Of none: a notice suggests reasons that occur.';
+COMMENT ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most integer) IS 'How many outcomes of each result a repair (requeue or discard) would take now; it stops at at_most, if given. Of none: a notice suggests reasons that occur.';
 
 CREATE FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2933,11 +3045,39 @@ DECLARE
         SELECT e.event_id FROM unnest(contracts) AS c (environment, id) CROSS JOIN LATERAL (
             SELECT e.event_id FROM appstore.event_contracts AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
-        ) AS e);
+        ) AS e
+        UNION -- answers about the customer's download of the app, which name the transaction that was asked about
+        SELECT o.event_id FROM unnest(contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT o.event_id FROM appstore.outcomes AS o
+            WHERE o.original_transaction_id = t.transaction_id AND o.environment = c.environment::text AND o.source = 'app_transaction' OFFSET 0
+        ) AS o);
+    v_keys    text[] := ARRAY(
+        SELECT place.name || ':' || id.id FROM unnest(contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT c.id
+            UNION
+            SELECT t.transaction_id FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment
+        ) AS id (id)
+        CROSS JOIN LATERAL (VALUES (lower(c.environment::text)), ('any')) AS place (name));
     v_calls   bigint[];
     v_answers bigint[];
 BEGIN
-    -- 1. Calls that are made from those bodies. Where another event requested the same call, the call uses its body from now on. The others
+    -- 1. Questions and changes whose answers would come afterwards. Extensions have other keys, and no answer that is stored.
+    UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
+    WHERE c.call_id = ANY (ARRAY(
+              SELECT o.call_id FROM unnest(v_keys) AS asked (call_key)
+              CROSS JOIN LATERAL (SELECT o.call_id, o.kind FROM appstore.outbox AS o WHERE o.call_key = asked.call_key AND o.state = 'open' OFFSET 0) AS o
+              WHERE o.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
+                               'set_app_account_token')))
+      AND (c.state = 'open') IS TRUE;
+
+    -- 2. Calls that are made from those bodies. Where another event requested the same call, the call uses its body from now on. The others
     --    are discarded; the bodies of their answers and fallback events are deleted as well. Calls are found by their ids, hence IS TRUE: an
     --    index of open calls seems cheaper while statistics know of none.
     v_calls := ARRAY(SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
@@ -2956,7 +3096,7 @@ BEGIN
                        WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND answer.event_id IS NOT NULL);
     PERFORM appstore.discard_waiting_posts(v_answers);
 
-    -- 2. Bodies of settled events. An outcome that is locked cannot be requeued.
+    -- 3. Bodies of settled events. An outcome that is locked cannot be requeued.
     v_events := ARRAY(SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events || v_answers)
                       ORDER BY o.event_id FOR UPDATE);
     v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
@@ -2965,7 +3105,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) IS 'Deletes the bodies of these posts and of all settled events about these contracts, and ends the calls that were made of them. Returns the events whose bodies were deleted.';
+COMMENT ON FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) IS 'Deletes the bodies of these posts and of all settled events about these contracts, and ends the calls that were made of them, and questions about the contracts. Returns the events whose bodies were deleted.';
 
 CREATE FUNCTION appstore.demand_read_committed() RETURNS void
     LANGUAGE plpgsql
@@ -3487,7 +3627,7 @@ BEGIN
     END IF;
     UPDATE appstore.feed_switch SET is_on = false;
     TRUNCATE appstore.tells, appstore.told_access, appstore.told_orders;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids) VALUES (clock_timestamp(), session_user, 'disable_feed', '{}');
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids) VALUES (clock_timestamp(), appstore.actor(), 'disable_feed', '{}');
 END
 $$;
 
@@ -3526,7 +3666,7 @@ BEGIN
         FROM appstore.inbox AS i WHERE i.event_id = discard_event.event_id;
         DELETE FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id;
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
-        VALUES (clock_timestamp(), session_user, 'discard', ARRAY[discard_event.event_id], discard_event.reason);
+        VALUES (clock_timestamp(), appstore.actor(), 'discard', ARRAY[discard_event.event_id], discard_event.reason);
     ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id) THEN
         RETURN appstore.repair_held(event_id);
     ELSIF appstore.repair_outcomes('discard', ARRAY[event_id], 'infinity', '0', reason, NULL) = '{}' THEN
@@ -3814,7 +3954,7 @@ BEGIN
         SELECT o.environment, o.order_no, o.status, 0 FROM appstore.orders AS o WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));
+    VALUES (v_now, appstore.actor(), 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));
     RETURN v_generation;
 END
 $$;
@@ -3873,6 +4013,41 @@ $$;
 
 COMMENT ON FUNCTION appstore.end_consent(user_id text, actor text) IS 'Ends the consent of a user and discards the answers that wait to be sent; false where there is neither.';
 
+CREATE FUNCTION appstore.end_console_session(session_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_person text;
+BEGIN
+    UPDATE appstore.console_sessions AS s SET ended_at = v_now, ended_by = appstore.actor()
+    WHERE s.session_id = end_console_session.session_id AND s.ended_at IS NULL AND s.expires_at > v_now
+    RETURNING s.person INTO v_person;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+    VALUES (v_now, appstore.actor(), 'end_console_session', '{}', v_person, jsonb_build_object('session_id', end_console_session.session_id));
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_console_session(session_id bigint) IS 'Ends a session of the console. Returns false when there is none that lives.';
+
+CREATE FUNCTION appstore.end_import(p_import_id integer) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE appstore.imports AS r SET state = 'done', ended_at = clock_timestamp()
+    WHERE r.import_id = p_import_id AND r.state = 'running' AND r.next_line > r.last_line
+      AND NOT EXISTS (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.end_import(p_import_id integer) IS 'An import that runs is done when its lines have been cut into chunks and none of these is left. Call it under the lock of the import.';
+
 CREATE FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3895,33 +4070,31 @@ BEGIN
            count(*) FILTER (WHERE i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL) AS unlinked,
            bool_or(i.state = 'open' AND i.environment = 'Production') AS open_in_production,
            bool_or(i.state = 'again' AND i.environment = 'Production') AS again_in_production,
-           bool_or(i.state IN ('open', 'again') AND i.environment = v_chunk.environment) AS stays
+           bool_or(i.state IN ('open', 'again') AND i.environment = v_chunk.environment) AS is_left
     INTO v_items
     FROM appstore.import_items AS i
     WHERE i.import_id = p_import_id AND i.line >= p_first_line AND i.line < v_chunk.end_line;
-    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.unlinked > 0 THEN 'link' WHEN v_items.again > 0 THEN 'again' END;
+    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.again > 0 THEN 'again' WHEN v_items.unlinked > 0 THEN 'link' END;
+    IF v_phase IS NULL THEN
+        PERFORM appstore.remove_import_chunk(v_chunk);
+        RETURN true;
+    END IF;
+    -- A day is begun once: asked again, a chunk stays in this phase.
     UPDATE appstore.import_chunks AS c
-    SET phase = coalesce(v_phase, c.phase), waiting = v_items.again, is_leased = false, last_error = p_reason,
+    SET phase = v_phase, waiting = v_items.again, is_leased = false,
+        last_error = CASE WHEN v_phase = c.phase THEN p_reason END,
+        link_at = CASE WHEN v_items.unlinked > 0 THEN least(c.link_at, v_now) END,
         failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
         environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
                            THEN 'Production' ELSE 'Sandbox' END::appstore.environment,
         run_at = CASE WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
-                      WHEN v_items.stays OR v_phase = 'link' THEN v_now + p_delay ELSE v_now END
+                      WHEN v_items.is_left THEN v_now + p_delay ELSE v_now END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
-    IF v_phase IS NULL THEN
-        PERFORM appstore.report_import_chunk(p_import_id, p_first_line);
-        DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
-        -- Under the lock of the import, which the report has taken: the last chunk sees that there is no other.
-        PERFORM FROM appstore.imports AS r WHERE r.import_id = p_import_id FOR UPDATE;
-        UPDATE appstore.imports AS r SET state = 'done', ended_at = v_now
-        WHERE r.import_id = p_import_id AND r.state = 'running' AND r.next_line > r.last_line
-          AND NOT EXISTS (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id);
-    END IF;
     RETURN true;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) IS 'Ends a lease: the chunk is due again after p_delay where items of its environment are left, a day later where only those are that Apple did not know; it is deleted when all are settled, and the import is done with its last chunk. With p_counts it is a failure. False when another lease has begun.';
+COMMENT ON FUNCTION appstore.end_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) IS 'Ends a lease: the chunk is due again after p_delay where items of its environment are left, a day later where only those are that Apple did not know; it is removed when all are settled and no user waits. With p_counts it is a failure. False when another lease has begun.';
 
 CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamp with time zone[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -4092,6 +4265,8 @@ BEGIN
           AND CASE WHEN v_rejected -- and unverified: anyone could have posted it
                    THEN o.result = 'rejected' AND o.notification_type IS NULL AND o.notification_uuid IS NULL AND o.environment IS NULL
                         AND o.bundle_id IS NULL AND o.transaction_id IS NULL
+                   WHEN v_imported -- and of no use: the others can be requeued, and Apple is not asked again where it was read to the end
+                   THEN o.result NOT IN ('failed', 'rejected', 'unhandled')
                    ELSE v_of_bodies OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END
         ORDER BY o.event_id FOR UPDATE);
     IF v_rejected OR v_of_bodies THEN
@@ -4344,7 +4519,7 @@ BEGIN
     FOR v_import IN
         SELECT r.* FROM appstore.imports AS r
         WHERE r.state = 'loading' AND r.touched_at < clock_timestamp() - interval '1 hour'
-           OR r.ended_at < clock_timestamp() - interval '90 days'
+           OR appstore.is_expired(r)
         ORDER BY r.import_id FOR UPDATE SKIP LOCKED
     LOOP
         DELETE FROM appstore.import_items AS i
@@ -4355,6 +4530,7 @@ BEGIN
         IF v_deleted > 0 THEN
             RETURN v_deleted;
         END IF;
+        PERFORM appstore.report_import_chunk(c.import_id, c.first_line) FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         IF v_import.state = 'loading' THEN
             DELETE FROM appstore.imports AS r WHERE r.import_id = v_import.import_id;
@@ -4501,6 +4677,75 @@ $$;
 
 COMMENT ON FUNCTION appstore.explain(event_id bigint, environment text, transaction_ids text[], original_transaction_ids text[], notification_uuid uuid, effect_ids uuid[]) IS 'Everything that the database knows of one event, except its body: how it stands, each run, its repairs, and the rows of the ledger that it is about, named as the tables; members that have nothing to say are absent. null for an unknown event. Without the other arguments, the labels of the latest outcome say what it is about; appstore-inbox explain passes what it reads in the body.';
 
+CREATE FUNCTION appstore.explain_contract(environment appstore.environment, original_transaction_id text, before bigint DEFAULT NULL::bigint, max_rows integer DEFAULT 1000) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := explain_contract.environment;
+    v_contract    text := explain_contract.original_transaction_id;
+    v_story       jsonb;
+    v_length      bigint;
+BEGIN
+    -- 1. The latest entries of its timeline, numbered from the oldest one.
+    SELECT jsonb_agg(to_jsonb(s) - 'length' ORDER BY s.place), max(s.length) INTO v_story, v_length
+    FROM (
+        SELECT t.*, count(*) OVER () AS length FROM appstore.timeline(v_environment, v_contract) WITH ORDINALITY AS t (
+            occurred_at, learned_at, event_id, what, transaction_id, product_id, order_no, user_id, detail, place)
+        ORDER BY t.place DESC
+    ) AS s
+    WHERE s.place < coalesce(before, s.length + 1) AND s.place >= least(coalesce(before, s.length + 1), s.length + 1) - max_rows;
+    IF v_story IS NULL AND NOT appstore.is_known_purchase(v_environment, v_contract, NULL) THEN
+        RETURN NULL;
+    END IF;
+
+    -- 2. The rows of the ledger.
+    RETURN jsonb_strip_nulls(jsonb_build_object(
+        'original_transaction_id', v_contract,
+        'environment', v_environment,
+        'entitlements', (
+            SELECT jsonb_agg(jsonb_build_object(
+                       'entitlement', e.entitlement, 'product_id', e.product_id, 'until', e.until, 'will_renew', e.will_renew,
+                       'active', coalesce(e.until > statement_timestamp(), false),
+                       'why', CASE WHEN e.until > statement_timestamp()
+                                   THEN CASE WHEN statement_timestamp() >= e.grace_from THEN 'grace_period' ELSE 'active' END
+                                   ELSE e.why_ended END,
+                       'original_transaction_id', e.original_transaction_id, 'bundle_id', e.bundle_id)
+                   ORDER BY e.entitlement)
+            FROM appstore.entitlement_terms AS e WHERE e.original_transaction_id = v_contract AND e.environment = v_environment),
+        'orders', (
+            SELECT jsonb_agg(to_jsonb(o) - 'environment' ORDER BY coalesce(o.ordered_at, o.paid_at), o.order_no)
+            FROM (
+                SELECT s.*
+                FROM (
+                    SELECT DISTINCT named.order_no
+                    FROM appstore.transactions AS t, unnest(ARRAY[t.order_no, t.first_token, t.app_account_token]) AS named (order_no)
+                    WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+                ) AS named
+                CROSS JOIN LATERAL (
+                    SELECT s.* FROM appstore.order_status AS s WHERE s.order_no = named.order_no AND s.environment = v_environment OFFSET 0
+                ) AS s
+                ORDER BY coalesce(s.ordered_at, s.paid_at) DESC, s.order_no DESC LIMIT max_rows
+            ) AS o),
+        'contracts', (
+            SELECT jsonb_agg(jsonb_build_object(
+                       'original_transaction_id', m.original_transaction_id, 'bundle_id', m.bundle_id, 'product_id', m.product_id,
+                       'status', m.status, 'will_renew', m.will_renew, 'auto_renew_product_id', m.auto_renew_product_id,
+                       'renewal_date', m.renewal_date, 'grace_period_expires_date', m.grace_period_expires_date,
+                       'current_period_end', m.current_period_end, 'revoked_at', m.revoked_at, 'access_until', m.access_until,
+                       'user_id', m.user_id, 'owner_since', m.owner_since))
+            FROM appstore.contracts AS m WHERE m.original_transaction_id = v_contract AND m.environment = v_environment),
+        'timeline', v_story,
+        'timeline_length', v_length));
+END
+$$;
+
+COMMENT ON FUNCTION appstore.explain_contract(environment appstore.environment, original_transaction_id text, before bigint, max_rows integer) IS 'Everything that the database knows of a contract, in the form of appstore.explain_user: entitlements, orders, the contract, and its timeline. Of orders and entries of the timeline the latest max_rows; with before, the entries before that place. null for an unknown purchase.';
+
 CREATE FUNCTION appstore.explain_user(user_id text, environment appstore.environment DEFAULT 'Production'::appstore.environment, max_rows integer DEFAULT 1000) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4595,7 +4840,7 @@ CREATE FUNCTION appstore.extend_for_all(product_id text, days integer, reason in
 BEGIN
     RETURN appstore.request_apple('extend_for_all', product_id, jsonb_strip_nulls(jsonb_build_object(
         'days', days, 'reason', reason, 'storefronts', to_jsonb(storefronts), 'requestIdentifier', request_identifier)), bundle_id, environment,
-        session_user, NULL, NULL);
+        appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -4607,11 +4852,11 @@ CREATE FUNCTION appstore.extend_renewal_date(original_transaction_id text, days 
     AS $$
 BEGIN
     RETURN appstore.request_apple('extend_renewal_date', original_transaction_id, jsonb_strip_nulls(jsonb_build_object(
-        'days', days, 'reason', reason, 'requestIdentifier', request_identifier)), bundle_id, environment, session_user, NULL, NULL);
+        'days', days, 'reason', reason, 'requestIdentifier', request_identifier)), bundle_id, environment, appstore.actor(), NULL, NULL);
 END
 $$;
 
-COMMENT ON FUNCTION appstore.extend_renewal_date(original_transaction_id text, days integer, reason integer, request_identifier text, bundle_id text, environment appstore.environment) IS 'Extends a subscription by 1 to 90 days, and returns the call. Apple mails the customer, allows it twice in 365 days, and cannot undo it. reason: 0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once; without one there is one a day.';
+COMMENT ON FUNCTION appstore.extend_renewal_date(original_transaction_id text, days integer, reason integer, request_identifier text, bundle_id text, environment appstore.environment) IS 'Extends a subscription by 1 to 90 days, and returns the call. Apple mails the customer, allows it twice in 365 days, and cannot undo it. reason: 0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once in 30 days; without one there is one in 24 hours.';
 
 CREATE FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -4851,6 +5096,112 @@ $$;
 
 COMMENT ON FUNCTION appstore.feed_wants(type text, environment appstore.environment, bundle_id text, types text[], bundle_ids text[], environments appstore.environment[]) IS 'Whether a reader that asks for these types, apps and environments gets an entry. Null types are all but those for operators (test, endpoint.disabled, inbox.failed, notification.received, notification.rejected); null apps or environments are any. user.forgotten concerns all apps and environments. An entry without app or environment is for readers that do not restrict it.';
 
+CREATE FUNCTION appstore.find_events(filter appstore.repair_filter, only_source text DEFAULT NULL::text, only_contract text DEFAULT NULL::text, only_uuid uuid DEFAULT NULL::uuid, is_waiting boolean DEFAULT false, before_at timestamp with time zone DEFAULT 'infinity'::timestamp with time zone, before_event_id bigint DEFAULT 0, max_rows integer DEFAULT 50) RETURNS TABLE(event_id bigint, received_at timestamp with time zone, settled_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, attempts integer, original_transaction_id text, is_found boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_checked  CONSTANT integer := 10000; -- the most outcomes that a call checks
+    v_checked  integer := 0;
+    v_found    integer := 0;
+    v_outcome  appstore.outcomes;
+    v_fits     boolean := false;
+    v_next     record;
+    v_outcomes refcursor;
+BEGIN
+    -- 1. Events without outcome, the latest first.
+    IF is_waiting THEN
+        RETURN QUERY
+        SELECT q.event_id, i.received_at, NULL::timestamptz, i.source, NULL, NULL, NULL, NULL, NULL::appstore.result, q.last_error,
+               q.attempts::integer, NULL, true
+        FROM (SELECT q.* FROM appstore.inbox_queue AS q WHERE before_event_id = 0 OR q.event_id < before_event_id
+              ORDER BY q.event_id DESC LIMIT max_rows) AS q
+        CROSS JOIN LATERAL (SELECT i.received_at, i.source FROM appstore.inbox AS i WHERE i.event_id = q.event_id OFFSET 0) AS i
+        ORDER BY q.event_id DESC;
+        RETURN;
+    END IF;
+
+    -- 2. The events about a contract, or with a notificationUUID: the first one, and its duplicates about the same contract.
+    IF only_contract IS NOT NULL OR only_uuid IS NOT NULL THEN
+        RETURN QUERY
+        WITH first AS MATERIALIZED (
+            SELECT n.first_event_id AS id FROM appstore.seen_notifications AS n
+            WHERE n.notification_uuid = only_uuid
+        ), contract AS MATERIALIZED (
+            SELECT only_contract AS id WHERE only_contract IS NOT NULL
+            UNION
+            SELECT o.original_transaction_id FROM first CROSS JOIN LATERAL (
+                SELECT o.original_transaction_id FROM appstore.outcomes AS o WHERE o.event_id = first.id OFFSET 0) AS o
+            WHERE only_contract IS NULL AND o.original_transaction_id IS NOT NULL
+        ), named AS MATERIALIZED (
+            SELECT first.id FROM first
+            UNION
+            SELECT o.event_id FROM contract CROSS JOIN LATERAL (
+                SELECT o.event_id FROM appstore.outcomes AS o WHERE o.original_transaction_id = contract.id OFFSET 0) AS o
+            UNION -- events about several contracts
+            SELECT e.event_id FROM contract CROSS JOIN LATERAL (
+                SELECT e.event_id FROM appstore.event_contracts AS e WHERE e.original_transaction_id = contract.id OFFSET 0) AS e
+        )
+        SELECT o.event_id, o.received_at, o.settled_at, o.source, o.notification_type, o.subtype, o.environment, o.bundle_id, o.result,
+               o.reason, o.attempts, o.original_transaction_id, true
+        FROM named CROSS JOIN LATERAL (SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = named.id OFFSET 0) AS o
+        WHERE appstore.matches_filter(o, filter)
+          AND (only_source IS NULL OR o.source = only_source)
+          AND (only_uuid IS NULL OR o.notification_uuid = only_uuid)
+          AND (o.settled_at, o.event_id) < (before_at, before_event_id)
+        ORDER BY o.settled_at DESC, o.event_id DESC LIMIT max_rows;
+        RETURN;
+    END IF;
+
+    -- 3. The latest outcomes; those that need attention along their own index. An event is settled after it was received.
+    IF filter.result IN ('failed', 'rejected', 'unhandled', 'discarded') THEN
+        OPEN v_outcomes FOR
+            SELECT o AS outcome, (appstore.matches_filter(o, filter) AND (only_source IS NULL OR o.source = only_source)) IS TRUE AS fits
+            FROM appstore.outcomes AS o
+            WHERE o.result = filter.result AND (o.settled_at, o.event_id) < (before_at, before_event_id)
+              AND o.settled_at >= coalesce(filter.received_from, '-infinity')
+              AND o.result IN ('failed', 'rejected', 'unhandled', 'discarded')
+            ORDER BY o.settled_at DESC, o.event_id DESC LIMIT c_checked;
+    ELSE
+        OPEN v_outcomes FOR
+            SELECT o AS outcome, (appstore.matches_filter(o, filter) AND (only_source IS NULL OR o.source = only_source)) IS TRUE AS fits
+            FROM appstore.outcomes AS o
+            WHERE (o.settled_at, o.event_id) < (before_at, before_event_id) AND o.settled_at >= coalesce(filter.received_from, '-infinity')
+            ORDER BY o.settled_at DESC, o.event_id DESC LIMIT c_checked;
+    END IF;
+    LOOP
+        FETCH v_outcomes INTO v_next;
+        EXIT WHEN NOT FOUND;
+        v_checked := v_checked + 1;
+        CONTINUE WHEN NOT v_next.fits AND v_checked < c_checked;
+        v_outcome := v_next.outcome;
+        RETURN QUERY
+        SELECT v_outcome.event_id, v_outcome.received_at, v_outcome.settled_at, v_outcome.source, v_outcome.notification_type,
+               v_outcome.subtype, v_outcome.environment, v_outcome.bundle_id, v_outcome.result, v_outcome.reason, v_outcome.attempts,
+               v_outcome.original_transaction_id, v_next.fits;
+        v_found := v_found + 1;
+        v_fits := v_next.fits;
+        EXIT WHEN v_found = max_rows;
+    END LOOP;
+    -- The place to go on from, where the last outcome that was checked is one of those found.
+    IF v_checked = c_checked AND v_found < max_rows AND v_fits THEN
+        RETURN QUERY
+        SELECT v_outcome.event_id, v_outcome.received_at, v_outcome.settled_at, v_outcome.source, v_outcome.notification_type,
+               v_outcome.subtype, v_outcome.environment, v_outcome.bundle_id, v_outcome.result, v_outcome.reason, v_outcome.attempts,
+               v_outcome.original_transaction_id, false;
+    END IF;
+    CLOSE v_outcomes;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.find_events(filter appstore.repair_filter, only_source text, only_contract text, only_uuid uuid, is_waiting boolean, before_at timestamp with time zone, before_event_id bigint, max_rows integer) IS 'The latest events that meet every condition, at most max_rows, which were settled before (before_at, before_event_id): the place of the last row of the page before. is_waiting: events without outcome instead, in the order of their ids, to which no other condition applies. A call checks 10,000 outcomes at most; where it ends there, its last row is the last outcome that was checked, and is_found is false if that does not meet the conditions.';
+
 CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4915,7 +5266,7 @@ BEGIN
     WHERE r.import_id = v_import.import_id;
     PERFORM appstore.begin_live(v_import.bundle_id);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'import', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'import', '{}',
             jsonb_build_object('import', v_import.import_id, 'bundle_id', v_import.bundle_id, 'environment', v_import.environment,
                                'depth', v_import.depth, 'file', v_import.file_name, 'sha256', encode(finish_import.file_sha256, 'hex'),
                                'items', v_import.items));
@@ -4929,7 +5280,7 @@ CREATE FUNCTION appstore.finish_transaction(transaction_id text, bundle_id text 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RETURN appstore.request_apple('finish_transaction', transaction_id, '{}', bundle_id, environment, session_user, NULL, NULL);
+    RETURN appstore.request_apple('finish_transaction', transaction_id, '{}', bundle_id, environment, appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -5010,7 +5361,7 @@ BEGIN
         v_alias := NULL;
     ELSE
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-        VALUES (clock_timestamp(), session_user, 'forget', v_bodies, forget.note,
+        VALUES (clock_timestamp(), appstore.actor(), 'forget', v_bodies, forget.note,
                 jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
         IF v_is_told AND v_user <> v_alias THEN
             INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', v_user);
@@ -5027,7 +5378,7 @@ CREATE FUNCTION appstore.give_consent(user_id text, evidence text, given_at time
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RETURN (appstore.record_consent(user_id, evidence, given_at, session_user)).given_at;
+    RETURN (appstore.record_consent(user_id, evidence, given_at, appstore.actor())).given_at;
 END
 $$;
 
@@ -5042,6 +5393,32 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.give_way() IS 'Ends the transaction as a deadlock would, without the wait. The caller repeats it.';
+
+CREATE FUNCTION appstore.has_backlog(p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+    -- Those that run by themselves are few, and may wait for each other.
+    SELECT EXISTS (SELECT FROM (SELECT q.is_isolated FROM appstore.inbox_queue AS q WHERE q.run_at < p_now - interval '1 minute'
+                                ORDER BY q.run_at, q.event_id LIMIT 1000) AS first
+                   WHERE NOT first.is_isolated)
+$$;
+
+COMMENT ON FUNCTION appstore.has_backlog(p_now timestamp with time zone) IS 'Whether events have waited for a minute: of the thousand that are due longest, one that runs with others. It may be about any contract.';
+
+CREATE FUNCTION appstore.has_console_role(person text, role text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_roles AS p JOIN pg_roles AS r ON r.rolname = 'appstore_' || has_console_role.role
+        WHERE p.rolname = has_console_role.person AND pg_has_role(p.oid, r.oid, 'USAGE')
+          AND p.rolcanlogin AND (p.rolvaliduntil IS NULL OR p.rolvaliduntil > clock_timestamp()))
+$$;
+
+COMMENT ON FUNCTION appstore.has_console_role(person text, role text) IS 'Whether a login that may log in has the rights of appstore_viewer, appstore_operator or appstore_bodies.';
 
 CREATE FUNCTION appstore.has_previous_secret(e appstore.endpoints, p_now timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -5063,6 +5440,21 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.has_tells(p_told pg_snapshot) IS 'Whether tells are committed that this snapshot does not see.';
+
+CREATE FUNCTION appstore.heard_at(p_environment appstore.environment, p_contract text) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT max(heard.at) FROM (
+        SELECT o.received_at AS at FROM appstore.outcomes AS o
+        WHERE o.original_transaction_id = p_contract AND o.environment = p_environment::text
+          AND o.source NOT IN ('subscription_status', 'transaction_info')
+        UNION ALL
+        SELECT o.received_at FROM appstore.event_contracts AS e
+        CROSS JOIN LATERAL (SELECT o.received_at FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0) AS o
+        WHERE e.original_transaction_id = p_contract AND e.environment = p_environment) AS heard
+$$;
+
+COMMENT ON FUNCTION appstore.heard_at(p_environment appstore.environment, p_contract text) IS 'When the latest settled event about a contract arrived, other than answers to questions; null without one.';
 
 CREATE FUNCTION appstore.held_for(p_endpoint text, p_subject text, p_position bigint, p_now timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -5183,7 +5575,7 @@ BEGIN
             USING ERRCODE = 'no_data_found', HINT = 'appstore.certificate_status lists the certificates.';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'ignore_revocation', '{}', ignore_revocation.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'ignore_revocation', '{}', ignore_revocation.note,
             jsonb_build_object('fingerprint', encode(ignore_revocation.fingerprint, 'hex'), 'is_ignored', ignore_revocation.is_ignored));
 END
 $$;
@@ -5200,6 +5592,7 @@ BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.file_sha256 = p_file_sha256 AND r.bundle_id = p_bundle_id AND r.environment IS NOT DISTINCT FROM p_environment
       AND r.depth = p_depth AND r.state <> 'loading' AND NOT (r.state = 'done' AND coalesce(p_again, false))
+      AND NOT (r.state = 'stopped' AND appstore.is_expired(r))
     ORDER BY r.state = 'done', r.import_id DESC LIMIT 1;
     IF v_import.state IN ('paused', 'stopped') THEN
         PERFORM appstore.change_import(v_import.import_id, 'running');
@@ -5208,7 +5601,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.import_of_file(p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) IS 'The import of a file, which goes on from now on; null where there is none. The transaction keeps others from looking until it ends.';
+COMMENT ON FUNCTION appstore.import_of_file(p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) IS 'The import of a file, which goes on from now on; null where there is none. Until the transaction ends, others wait with the same question.';
 
 CREATE FUNCTION appstore.import_statistics(OUT remaining bigint, OUT eta_seconds double precision) RETURNS record
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -5302,6 +5695,82 @@ CREATE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
 $$;
 
 COMMENT ON FUNCTION appstore.is_alive(k appstore.api_keys) IS 'Whether a key permits anything: it is neither revoked nor expired.';
+
+CREATE TABLE appstore.imports (
+    import_id integer NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment appstore.environment,
+    depth text NOT NULL COLLATE pg_catalog."C",
+    file_name text NOT NULL,
+    file_sha256 bytea,
+    state text DEFAULT 'loading'::text NOT NULL COLLATE pg_catalog."C",
+    made_by text NOT NULL,
+    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    touched_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    ended_at timestamp with time zone,
+    items integer DEFAULT 0 NOT NULL,
+    last_line integer DEFAULT 0 NOT NULL,
+    next_line integer DEFAULT 1 NOT NULL,
+    repeated integer DEFAULT 0 NOT NULL,
+    bad_lines integer DEFAULT 0 NOT NULL,
+    found integer DEFAULT 0 NOT NULL,
+    covered integer DEFAULT 0 NOT NULL,
+    unknown integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    CONSTRAINT imports_depth_is_known CHECK ((depth = ANY (ARRAY['statuses'::text, 'history'::text]))),
+    CONSTRAINT imports_ended_in_the_end CHECK (((state = ANY (ARRAY['stopped'::text, 'done'::text])) = (ended_at IS NOT NULL))),
+    CONSTRAINT imports_file_is_known CHECK (((state = 'loading'::text) OR (octet_length(file_sha256) = 32))),
+    CONSTRAINT imports_state_is_known CHECK ((state = ANY (ARRAY['loading'::text, 'running'::text, 'paused'::text, 'stopped'::text, 'done'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.imports IS 'The imports of files with ids of customers, one row each. appstore.import_status shows them with their progress.';
+
+COMMENT ON COLUMN appstore.imports.import_id IS 'The number of the import.';
+
+COMMENT ON COLUMN appstore.imports.environment IS 'The environment of all items that name none; null to ask Production first, then Sandbox.';
+
+COMMENT ON COLUMN appstore.imports.depth IS 'statuses: what customers may use today. history: all their transactions.';
+
+COMMENT ON COLUMN appstore.imports.file_name IS 'The name of the file, for people.';
+
+COMMENT ON COLUMN appstore.imports.file_sha256 IS 'By this the same file is known again; null while it is loaded.';
+
+COMMENT ON COLUMN appstore.imports.state IS 'loading: the file is being read; running; paused; stopped: an operator ended it; done.';
+
+COMMENT ON COLUMN appstore.imports.made_by IS 'The login that began it, and the actor of its owner links.';
+
+COMMENT ON COLUMN appstore.imports.made_at IS 'When it was begun, and from when its owner links count.';
+
+COMMENT ON COLUMN appstore.imports.touched_at IS 'When a part of the file was loaded last. An import that was not touched for an hour while it loads is removed.';
+
+COMMENT ON COLUMN appstore.imports.ended_at IS 'When it was stopped or done.';
+
+COMMENT ON COLUMN appstore.imports.items IS 'Items, each id once.';
+
+COMMENT ON COLUMN appstore.imports.last_line IS 'The greatest line of its items.';
+
+COMMENT ON COLUMN appstore.imports.next_line IS 'The first line that is in no chunk yet.';
+
+COMMENT ON COLUMN appstore.imports.repeated IS 'Lines whose id an earlier line had.';
+
+COMMENT ON COLUMN appstore.imports.bad_lines IS 'Lines that were not imported.';
+
+COMMENT ON COLUMN appstore.imports.found IS 'Items in this state; this column and the following ones without those that a chunk has not reported yet.';
+
+COMMENT ON COLUMN appstore.imports.covered IS 'Items in this state.';
+
+COMMENT ON COLUMN appstore.imports.unknown IS 'Items in the state unknown_to_apple.';
+
+COMMENT ON COLUMN appstore.imports.failed IS 'Items in this state.';
+
+CREATE FUNCTION appstore.is_expired(p_import appstore.imports) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT p_import.ended_at < statement_timestamp() - interval '90 days'
+$$;
+
+COMMENT ON FUNCTION appstore.is_expired(p_import appstore.imports) IS 'Whether the ids of an import may have been deleted, 90 days after its end: it cannot go on.';
 
 CREATE FUNCTION appstore.is_feed_needed(p_before bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -5468,7 +5937,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.lease_history_windows(p_bundle_ids text[], p_environments appstore.environment[], p_near integer, p_days integer, p_seconds integer) IS 'Leases due windows of these apps, newest first, p_near of the near walk and p_days others, days before second walks. A lease that has expired is due.';
 
-CREATE FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) RETURNS TABLE(import_id integer, first_line integer, epoch bigint, bundle_id text, environment appstore.environment, depth text, failures integer, lines integer[], ids text[], revisions text[], is_given boolean[])
+CREATE FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_depths text[], p_slots integer[], p_seconds integer) RETURNS TABLE(import_id integer, first_line integer, epoch bigint, bundle_id text, environment appstore.environment, depth text, failures integer, lines integer[], ids text[], revisions text[], is_given boolean[])
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -5480,13 +5949,12 @@ DECLARE
     v_now   timestamptz;
     v_lane  record;
     v_chunk appstore.import_chunks;
-    v_depth text;
     v_left  integer;
     v_made  integer;
 BEGIN
     FOR v_lane IN
-        SELECT l.bundle_id, l.environment, l.slots FROM unnest(p_bundle_ids, p_environments, p_slots) AS l (bundle_id, environment, slots)
-        WHERE l.slots > 0 ORDER BY 1, 2
+        SELECT l.* FROM unnest(p_bundle_ids, p_environments, p_depths, p_slots) AS l (bundle_id, environment, depth, slots)
+        WHERE l.slots > 0 ORDER BY 1, 2, 3
     LOOP
         v_left := v_lane.slots;
         v_made := 0;
@@ -5500,7 +5968,7 @@ BEGIN
                 WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = v_lane.environment AND c.phase <> 'link'
                 ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED
             ) AS c
-            WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'
+            WHERE r.bundle_id = v_lane.bundle_id AND r.depth = v_lane.depth AND r.state = 'running'
             ORDER BY r.import_id LIMIT 1;
             IF NOT FOUND THEN
                 -- 2. Or the next lines. They may belong to another lane, which finds them due. Most belong to Production: Sandbox makes none
@@ -5512,8 +5980,8 @@ BEGIN
                         SELECT FROM appstore.import_chunks AS c
                         WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = 'Production' AND c.phase <> 'link' LIMIT 1
                     ) AS c
-                    WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'));
-                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment);
+                    WHERE r.bundle_id = v_lane.bundle_id AND r.depth = v_lane.depth AND r.state = 'running'));
+                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment, v_lane.depth);
                 EXIT WHEN v_chunk.import_id IS NULL;
                 CONTINUE;
             END IF;
@@ -5521,16 +5989,15 @@ BEGIN
             SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
             WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
             v_left := v_left - 1;
-            v_depth := (SELECT r.depth FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id);
             -- 3. Its items. A file's revision is asked from before one of an earlier import.
             RETURN QUERY
-            SELECT v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, v_lane.bundle_id, v_lane.environment, v_depth, v_chunk.failures,
+            SELECT v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, v_lane.bundle_id, v_lane.environment, v_lane.depth, v_chunk.failures,
                    array_agg(i.line ORDER BY i.line), array_agg(i.id ORDER BY i.line),
                    array_agg(coalesce(i.revision, k.revision) ORDER BY i.line), array_agg(i.is_given ORDER BY i.line)
             FROM appstore.import_items AS i
             LEFT JOIN LATERAL (
                 SELECT k.revision FROM appstore.customer_revisions AS k
-                WHERE k.original_transaction_id = i.id AND k.environment = i.environment AND v_depth = 'history' OFFSET 0
+                WHERE k.original_transaction_id = i.id AND k.environment = i.environment AND v_lane.depth = 'history' OFFSET 0
             ) AS k ON true
             WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
               AND i.environment = v_chunk.environment
@@ -5544,7 +6011,47 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer) IS 'Leases chunks of running imports of these apps and environments, up to p_slots of each, with the items to ask. A lease that has expired is due.';
+COMMENT ON FUNCTION appstore.lease_import_chunks(p_bundle_ids text[], p_environments appstore.environment[], p_depths text[], p_slots integer[], p_seconds integer) IS 'Leases chunks of running imports of these apps, environments and depths, up to p_slots of each, with the items to ask. A lease that has expired is due.';
+
+CREATE FUNCTION appstore.ledger_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) RETURNS record
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT m.status, m.will_renew, m.current_period_end, CASE WHEN p_transaction_id IS NULL THEN m.revoked_at ELSE t.revocation_date END,
+           m.access_until, m.renewal_app_transaction_id
+    FROM (SELECT) AS one
+    LEFT JOIN LATERAL (
+        SELECT m.* FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
+    ) AS m ON true
+    LEFT JOIN LATERAL (
+        SELECT t.revocation_date FROM appstore.transactions AS t
+        WHERE t.transaction_id = p_transaction_id AND t.environment = p_environment OFFSET 0
+    ) AS t ON true
+$$;
+
+COMMENT ON FUNCTION appstore.ledger_about(p_environment appstore.environment, p_contract text, p_transaction_id text, OUT status integer, OUT will_renew boolean, OUT current_period_end timestamp with time zone, OUT revoked_at timestamp with time zone, OUT access_until timestamp with time zone, OUT app_transaction_id text) IS 'What the ledger says of a contract, and of a charge where one is given. Without a contract in the ledger all is null.';
+
+CREATE FUNCTION appstore.link_import_owner(p_import appstore.imports, p_environment appstore.environment, p_contract text, p_user_id text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF p_contract IS NULL OR NOT appstore.is_known_purchase(p_environment, p_contract, ARRAY[p_import.bundle_id]) THEN
+        RETURN 'not_linked';
+    END IF;
+    PERFORM appstore.lock_for_link(p_environment, p_contract);
+    -- Of two lines of one contract the first one that comes here counts.
+    IF NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                   WHERE l.original_transaction_id = p_contract AND l.environment = p_environment AND l.import_id = p_import.import_id) THEN
+        PERFORM appstore.record_owner_link(p_environment, p_contract, p_user_id, p_import.made_at, p_import.made_by,
+                                           'import ' || p_import.import_id, p_import.import_id);
+    END IF;
+    RETURN CASE WHEN NOT EXISTS (
+        SELECT FROM appstore.ownership_claims AS c
+        WHERE c.original_transaction_id = p_contract AND c.environment = p_environment AND c.user_id = p_user_id) THEN 'not_owner' END;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.link_import_owner(p_import appstore.imports, p_environment appstore.environment, p_contract text, p_user_id text) IS 'Links a user of an import to a contract, and returns why the user is no owner: null, not_linked where no such purchase is known, or not_owner.';
 
 CREATE FUNCTION appstore.link_import_owners() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5557,54 +6064,65 @@ DECLARE
     v_chunk  appstore.import_chunks;
     v_import appstore.imports;
     v_item   record;
+    v_reason text;
     v_waits  boolean := false;
 BEGIN
+    -- One that is leased would let its worker wait for the contracts.
     SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
-    WHERE c.phase = 'link' AND c.run_at <= clock_timestamp()
-      AND EXISTS (SELECT FROM appstore.imports AS r WHERE r.import_id = c.import_id AND r.state = 'running' OFFSET 0)
-    ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    WHERE c.link_at <= clock_timestamp() AND NOT (c.is_leased AND c.run_at > clock_timestamp()) ORDER BY c.link_at LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id;
+    -- 1. Each user, and the contract of the id: the id is that contract, or a transaction of it in the ledger, or its answer had no other one.
     FOR v_item IN
         WITH item AS MATERIALIZED (
-            SELECT i.line, i.id, i.environment, i.user_id, i.event_id FROM appstore.import_items AS i
+            SELECT i.line, i.id, i.environment, i.user_id, i.event_id, i.last_event_id FROM appstore.import_items AS i
             WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
               AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL
             ORDER BY i.line FOR UPDATE
         )
-        SELECT item.line, item.environment, item.user_id, item.event_id IS NOT NULL AND o.event_id IS NULL AS is_waiting,
+        SELECT item.line, item.environment, item.user_id, q.is_waiting IS TRUE AS is_waiting,
                CASE WHEN appstore.is_known_purchase(item.environment, item.id, ARRAY[v_import.bundle_id]) THEN item.id
                     ELSE coalesce(t.original_transaction_id, o.original_transaction_id) END AS contract
         FROM item
-        LEFT JOIN LATERAL (
-            SELECT o.event_id, o.original_transaction_id FROM appstore.outcomes AS o WHERE o.event_id = item.event_id OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL ( -- events of others among them only delay it
+            SELECT true AS is_waiting FROM appstore.inbox_queue AS q WHERE q.event_id BETWEEN item.event_id AND item.last_event_id LIMIT 1
+        ) AS q ON true
         LEFT JOIN LATERAL (
             SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.transaction_id = item.id AND t.environment = item.environment AND t.bundle_id = v_import.bundle_id OFFSET 0
         ) AS t ON true
+        LEFT JOIN LATERAL (
+            SELECT o.original_transaction_id FROM appstore.outcomes AS o
+            WHERE o.event_id = item.event_id AND item.event_id = item.last_event_id AND v_import.depth = 'statuses' OFFSET 0
+        ) AS o ON true
         ORDER BY item.environment, 5, item.line -- contracts in the order in which a merge locks them
     LOOP
         IF v_item.is_waiting THEN
             v_waits := true;
-        ELSIF v_item.contract IS NULL
-              OR NOT appstore.is_known_purchase(v_item.environment, v_item.contract, ARRAY[v_import.bundle_id]) THEN
-            UPDATE appstore.import_items AS i SET reason = 'not_linked' WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
-        ELSE
-            PERFORM appstore.lock_for_link(v_item.environment, v_item.contract);
-            PERFORM appstore.record_owner_link(v_item.environment, v_item.contract, v_item.user_id, v_import.made_at, v_import.made_by,
-                                               'import ' || v_import.import_id, v_import.import_id);
-            UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
+            CONTINUE;
         END IF;
+        BEGIN
+            v_reason := appstore.link_import_owner(v_import, v_item.environment, v_item.contract, v_item.user_id);
+        EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN -- one line never stops the others
+            v_reason := 'database_' || SQLSTATE;
+        END;
+        UPDATE appstore.import_items AS i SET user_id = CASE WHEN v_reason IS NOT NULL THEN i.user_id END, reason = v_reason
+        WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
     END LOOP;
-    RETURN appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, v_chunk.epoch, NULL,
-                                     CASE WHEN v_waits THEN interval '2 seconds' ELSE '0' END, false);
+    -- 2. The chunk.
+    IF v_chunk.phase = 'link' AND NOT v_waits THEN
+        PERFORM appstore.remove_import_chunk(v_chunk);
+    ELSE
+        UPDATE appstore.import_chunks AS c SET link_at = CASE WHEN v_waits THEN clock_timestamp() + interval '2 seconds' END
+        WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
+    END IF;
+    RETURN true;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.link_import_owners() IS 'Makes the users of a chunk owners, where the events of their items have an outcome. Returns whether a chunk was due. Where it fails with 40P01 or 55P03, call it again.';
+COMMENT ON FUNCTION appstore.link_import_owners() IS 'Makes the users of a chunk owners, where the events of their items have left the queue, whatever the state of the import. Returns whether a chunk was due that is not leased. Where it fails with 40P01 or 55P03, call it again.';
 
 CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5624,9 +6142,9 @@ BEGIN
     END IF;
     PERFORM appstore.lock_for_link(environment, original_transaction_id);
     PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
-                                       session_user, link_owner.note);
+                                       appstore.actor(), link_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'link_owner', '{}', link_owner.note,
             jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id,
                                'user_id', link_owner.user_id));
 END
@@ -5839,6 +6357,16 @@ $$;
 
 COMMENT ON FUNCTION appstore.locked_endpoint(p_name text) IS 'The endpoint of that name, locked until the end of the transaction. Fails with no_data_found.';
 
+CREATE FUNCTION appstore.log_out_of_console(session_hash bytea) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    UPDATE appstore.console_sessions AS s SET ended_at = clock_timestamp(), ended_by = s.person
+    WHERE s.session_hash = log_out_of_console.session_hash AND s.ended_at IS NULL
+$$;
+
+COMMENT ON FUNCTION appstore.log_out_of_console(session_hash bytea) IS 'Ends the session of a cookie.';
+
 CREATE FUNCTION appstore.maintenance_lock() RETURNS boolean
     LANGUAGE sql
     AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.maintenance_lock', 0)) $$;
@@ -5868,7 +6396,7 @@ BEGIN
             make_api_key.expires_at)
     RETURNING k.key_id INTO v_key;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'make_api_key', '{}', make_api_key.name,
+    VALUES (clock_timestamp(), appstore.actor(), 'make_api_key', '{}', make_api_key.name,
             jsonb_build_object('key_id', v_key, 'bundle_ids', make_api_key.bundle_ids, 'environments', make_api_key.environments,
                                'verbs', make_api_key.verbs, 'expires_at', make_api_key.expires_at));
     RETURN v_key;
@@ -5876,6 +6404,31 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[], expires_at timestamp with time zone) IS 'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app, null expires_at for no end. It fails with unique_violation where a living key has the name.';
+
+CREATE FUNCTION appstore.make_console_login(token_hash bytea) RETURNS TABLE(person text, role text, expires_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_login appstore.console_logins;
+BEGIN
+    IF session_user = 'appstore_console' OR NOT appstore.has_console_role(session_user, 'viewer')
+       AND NOT appstore.has_console_role(session_user, 'operator') THEN
+        RAISE EXCEPTION 'login % may not use the console', quote_ident(session_user)
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT appstore_viewer or appstore_operator to it.';
+    END IF;
+    DELETE FROM appstore.console_logins AS l WHERE l.expires_at < clock_timestamp();
+    INSERT INTO appstore.console_logins AS l (token_hash, person, role, shows_bodies, expires_at)
+    VALUES (make_console_login.token_hash, session_user,
+            CASE WHEN appstore.has_console_role(session_user, 'operator') THEN 'operator' ELSE 'viewer' END,
+            appstore.has_console_role(session_user, 'bodies'), clock_timestamp() + interval '60 seconds')
+    RETURNING l.* INTO v_login;
+    RETURN QUERY SELECT v_login.person, v_login.role, v_login.expires_at;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.make_console_login(token_hash bytea) IS 'Stores the SHA-256 of a token with which the login that calls this can begin one session of the console within 60 seconds. Run it in a READ WRITE transaction: those of appstore_viewer are read-only by default.';
 
 CREATE FUNCTION appstore.make_endpoint(name text, url text, format text DEFAULT 'event'::text, types text[] DEFAULT NULL::text[], bundle_ids text[] DEFAULT NULL::text[], environments appstore.environment[] DEFAULT NULL::appstore.environment[], with_wrong_bundle boolean DEFAULT false, keeps_order boolean DEFAULT true, max_in_flight integer DEFAULT 8, max_per_second integer DEFAULT NULL::integer, timeout_seconds integer DEFAULT 15) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5988,7 +6541,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) IS 'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than a day.';
 
-CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.import_chunks
+CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment, p_depth text) RETURNS appstore.import_chunks
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -5996,7 +6549,7 @@ DECLARE
     v_chunk  appstore.import_chunks;
 BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
-    WHERE r.bundle_id = p_bundle_id AND r.state = 'running' AND r.next_line <= r.last_line
+    WHERE r.bundle_id = p_bundle_id AND r.depth = p_depth AND r.state = 'running' AND r.next_line <= r.last_line
       AND coalesce(r.environment, p_environment) = p_environment
     ORDER BY r.import_id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
@@ -6012,7 +6565,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
+COMMENT ON FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment, p_depth text) IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
 
 CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
     LANGUAGE plpgsql
@@ -6093,7 +6646,7 @@ CREATE FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.env
     LANGUAGE sql STABLE
     AS $$
     -- A lagging replica of Apple's could answer with a newer date than a notification that knows more.
-    SELECT greatest(p_now, word.at + interval '15 minutes', m.renewal_signed_date + interval '15 minutes',
+    SELECT greatest(p_now, appstore.heard_at(p_environment, p_contract) + interval '15 minutes', m.renewal_signed_date + interval '15 minutes',
                     asked.at + CASE p_rule WHEN 'in_retry' THEN interval '12 hours' ELSE interval '24 hours' END)
     FROM (SELECT) AS one
     LEFT JOIN LATERAL (
@@ -6101,24 +6654,34 @@ CREATE FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.env
         WHERE m.original_transaction_id = p_contract AND m.environment = p_environment OFFSET 0
     ) AS m ON true
     LEFT JOIN LATERAL (
-        SELECT max(o.received_at) AS at FROM appstore.outcomes AS o
-        WHERE o.original_transaction_id = p_contract AND o.environment = p_environment::text
-    ) AS word ON true
-    LEFT JOIN LATERAL (
         SELECT max(q.asked_at) AS at FROM (
             SELECT (SELECT max(q.asked_at) FROM appstore.reconcile_questions AS q
                     WHERE q.original_transaction_id = of.id AND q.environment = p_environment) AS asked_at
             FROM (SELECT p_contract AS id
                   UNION ALL
-                  SELECT n.original_transaction_id FROM appstore.contracts AS n
-                  WHERE n.user_id = m.user_id AND n.environment = p_environment) AS of
+                  -- A user of the shop may have several Apple IDs, and a shop may have one user for many customers.
+                  (SELECT n.original_transaction_id FROM appstore.contracts AS n
+                   WHERE n.user_id = m.user_id AND n.environment = p_environment AND m.renewal_app_transaction_id IS NULL LIMIT 20)) AS of
             UNION ALL
             SELECT (SELECT max(q.asked_at) FROM appstore.reconcile_questions AS q
                     WHERE q.app_transaction_id = m.renewal_app_transaction_id AND q.environment = p_environment)) AS q
     ) AS asked ON true
 $$;
 
-COMMENT ON FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamp with time zone) IS 'From when on Apple may be asked about a contract: 15 minutes after the latest word about it, and a day after the latest question about its customer, by in_retry 12 hours. Contracts of one user, or with one appTransactionId, are of one customer.';
+COMMENT ON FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamp with time zone) IS 'From when on Apple may be asked about a contract: 15 minutes after the latest event about it, and a day after the latest question about its customer, by in_retry 12 hours. Contracts with one appTransactionId are of one customer; without one, up to 20 of one user.';
+
+CREATE FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    RETURN coalesce(appstore.heard_at(p_environment, split_part(p_call_key, ':', 2)) <= statement_timestamp() - interval '15 minutes', true);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) IS 'Whether a call of the reconciliation may be made now: no event about its contract came in the last 15 minutes. An answer of a replica that lags would have a newer date than that event. While has_backlog, none may be made.';
 
 CREATE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
     LANGUAGE sql IMMUTABLE
@@ -6144,9 +6707,9 @@ BEGIN
     SELECT i.* INTO v_item FROM appstore.import_items AS i
     WHERE i.import_id = p_import_id AND i.line = p_line AND i.state IN ('open', 'again') FOR UPDATE;
     IF FOUND THEN
+        v_item.failures := CASE WHEN p_reason IS NULL THEN 0 WHEN v_item.reason = p_reason THEN v_item.failures + 1 ELSE 1 END;
         v_item.reason := p_reason;
         IF p_reason IS NOT NULL THEN
-            v_item.failures := v_item.failures + 1;
             v_item.state := CASE WHEN v_item.failures >= p_at_most THEN 'failed' ELSE v_item.state END;
         ELSIF v_item.environment = 'Production' AND NOT v_item.is_given THEN
             v_item.environment := 'Sandbox';
@@ -6155,7 +6718,7 @@ BEGIN
             v_item.environment := CASE WHEN v_item.is_given THEN v_item.environment ELSE 'Production' END;
         END IF;
         UPDATE appstore.import_items AS i
-        SET asked = i.asked + 1, failures = v_item.failures, reason = v_item.reason, state = v_item.state, environment = v_item.environment
+        SET asked = least(i.asked + 1, 32767), failures = v_item.failures, reason = v_item.reason, state = v_item.state, environment = v_item.environment
         WHERE i.import_id = p_import_id AND i.line = p_line;
         PERFORM appstore.count_in_import_chunk(
             v_chunk, 0, 0, CASE v_item.state WHEN 'unknown_to_apple' THEN 1 ELSE 0 END, CASE v_item.state WHEN 'failed' THEN 1 ELSE 0 END);
@@ -6164,7 +6727,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.miss_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) IS 'Records that a request about an item brought no answer. Without a reason Apple knows no such id: it is asked in Sandbox where no environment was given, and once more a day later. With a reason the request failed; at the p_at_most-th time the item does. Returns as settle_import_item.';
+COMMENT ON FUNCTION appstore.miss_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) IS 'Records that a request about an item brought no answer. Without a reason Apple knows no such id: it is asked in Sandbox where no environment was given, and once more a day later. With a reason the request failed; for the p_at_most-th time in a row the item does. Returns as settle_import_item.';
 
 CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
     LANGUAGE sql
@@ -6175,20 +6738,51 @@ $$;
 
 COMMENT ON FUNCTION appstore.next_generation(p_generation integer) IS 'The generation after this one: 1 for the first, then the seconds since the begin of 2026, so that no two histories share one.';
 
-CREATE FUNCTION appstore.next_question(p_rule text, p_since timestamp with time zone, p_grace_end timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
+CREATE TABLE appstore.reconcile_watches (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    rule text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    questions integer DEFAULT 0 NOT NULL,
+    CONSTRAINT reconcile_watches_refund_of_a_transaction CHECK (((transaction_id IS NOT NULL) = (rule = 'revoked_doubt'::text))),
+    CONSTRAINT reconcile_watches_rule_is_known CHECK ((rule = ANY (ARRAY['expired_silent'::text, 'no_renewal_info'::text, 'in_retry'::text, 'revoked_doubt'::text, 'price_consent'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
+
+COMMENT ON TABLE appstore.reconcile_watches IS 'Contracts that looked stale when appstore.reconcile found them. At next_at it looks again: it asks, or deletes the row where the rule no longer holds. appstore.stale_contracts shows those that are stale now.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.rule IS 'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose refund is in doubt.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.since IS 'Since when: the end of the period, when the purchase came, or when the refund was asked for.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.next_at IS 'When it is looked at again.';
+
+COMMENT ON COLUMN appstore.reconcile_watches.questions IS 'How often Apple was asked by this rule since.';
+
+CREATE FUNCTION appstore.next_question(w appstore.reconcile_watches, p_grace_end timestamp with time zone, p_now timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$
     SELECT min(due.at) FROM (
-        SELECT p_since + gap.gap AS at
-        FROM unnest('{1 hour,24 hours,72 hours,168 hours,720 hours}'::interval[]) AS gap (gap) WHERE p_rule = 'expired_silent'
+        SELECT w.since + gap.gap AS at
+        FROM unnest('{1 hour,24 hours,72 hours,168 hours,720 hours}'::interval[]) AS gap (gap) WHERE w.rule = 'expired_silent'
         UNION ALL
-        SELECT p_since + day.n * interval '24 hours' FROM generate_series(1, 60) AS day (n) WHERE p_rule = 'in_retry'
+        -- A day's question within 12 hours of the one after the grace period would postpone that one.
+        SELECT w.since + day.n * interval '24 hours' FROM generate_series(1, 60) AS day (n)
+        WHERE w.rule = 'in_retry' AND (w.since + day.n * interval '24 hours' NOT BETWEEN p_grace_end - interval '11 hours'
+                                                                                      AND p_grace_end + interval '13 hours') IS NOT FALSE
         UNION ALL
-        SELECT p_grace_end + interval '1 hour' WHERE p_rule = 'in_retry') AS due
+        SELECT p_grace_end + interval '1 hour' WHERE w.rule = 'in_retry'
+        UNION ALL
+        SELECT p_now + interval '24 hours' WHERE w.rule IN ('no_renewal_info', 'revoked_doubt', 'price_consent') AND w.questions < 7) AS due
     WHERE due.at > p_now
 $$;
 
-COMMENT ON FUNCTION appstore.next_question(p_rule text, p_since timestamp with time zone, p_grace_end timestamp with time zone, p_now timestamp with time zone) IS 'When a rule asks next, while it holds since then; null: never again.';
+COMMENT ON FUNCTION appstore.next_question(w appstore.reconcile_watches, p_grace_end timestamp with time zone, p_now timestamp with time zone) IS 'When the rule of a watch asks next, while it holds; null: never again. Rules without a schedule ask each day, seven times at most, and appstore.settle_questions ends the watch with the first answer.';
 
 CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) RETURNS TABLE(place bigint, entry appstore.feed)
     LANGUAGE plpgsql
@@ -6298,6 +6892,31 @@ $$;
 
 COMMENT ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) IS 'How many calls are open, up to 10,000, which then means as many or more, and since when the oldest of these was asked for. They are those with the first deadlines: where all calls get the same time, the oldest ones.';
 
+CREATE FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[]) RETURNS TABLE(original_transaction_id text, user_id text, kind appstore.claim_kind, effective_at timestamp with time zone, source_id text, actor text, note text, is_owner boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    SELECT k.original_transaction_id, k.user_id, k.kind, k.effective_at, k.source_id, link.actor, link.note,
+           row_number() OVER (PARTITION BY k.original_transaction_id
+                              ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC) = 1
+    FROM unnest(ownership_of.original_transaction_ids) AS c (id)
+    CROSS JOIN LATERAL (
+        SELECT k.* FROM appstore.ownership_claims AS k
+        WHERE k.original_transaction_id = c.id AND k.environment = ownership_of.environment OFFSET 0
+    ) AS k
+    LEFT JOIN LATERAL (
+        SELECT l.actor, l.note FROM appstore.owner_links AS l
+        WHERE k.kind = 'link' AND l.original_transaction_id = k.original_transaction_id AND l.environment = k.environment
+          AND l.linked_at = k.effective_at AND l.user_id = k.user_id
+        ORDER BY l.link_id DESC LIMIT 1
+    ) AS link ON true
+    ORDER BY k.original_transaction_id, k.effective_at DESC, k.kind DESC, k.source_id DESC
+$$;
+
+COMMENT ON FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[]) IS 'The claims to contracts with their evidence, of each contract the one that decides first: is_owner. actor and note are those of a link.';
+
 CREATE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid) RETURNS TABLE(transaction_id text, original_transaction_id text, web_order_line_item_id text, product_id text, paid_at timestamp with time zone, quantity integer, price bigint, currency text, status text)
     LANGUAGE sql STABLE ROWS 1
     AS $$
@@ -6379,10 +6998,15 @@ DECLARE
     v_known text[];
     v_more  text;
 BEGIN
-    -- 1. What the ledger knows of the transaction.
-    SELECT min(t.bundle_id) AS bundle_id, min(t.environment) AS environment INTO v_sold
-    FROM appstore.transactions AS t
-    WHERE t.transaction_id = place_of_call.transaction_id AND t.environment = coalesce(place_of_call.environment, t.environment)
+    -- 1. What the ledger knows of the transaction, or of the contract, whose first transaction it may not have. Of another app's it tells a
+    --    key nothing.
+    SELECT min(sold.bundle_id) AS bundle_id, min(sold.environment) AS environment INTO v_sold
+    FROM (SELECT t.bundle_id, t.environment FROM appstore.transactions AS t WHERE t.transaction_id = place_of_call.transaction_id
+          UNION
+          SELECT m.bundle_id, m.environment FROM appstore.contracts AS m
+          WHERE m.original_transaction_id = place_of_call.transaction_id AND m.bundle_id IS NOT NULL) AS sold
+    WHERE sold.environment = coalesce(place_of_call.environment, sold.environment)
+      AND ((key).bundle_ids IS NULL OR sold.bundle_id = ANY ((key).bundle_ids))
     HAVING count(*) = 1;
     bundle_id := coalesce(bundle_id, v_sold.bundle_id);
     environment := coalesce(environment, v_sold.environment);
@@ -6397,6 +7021,8 @@ BEGIN
     IF cardinality((key).environments) = 1 THEN
         environment := coalesce(environment, (key).environments[1]);
     END IF;
+    environment := coalesce(environment, (SELECT min(c.environment) FROM appstore.history_cursors AS c
+                                          WHERE c.bundle_id = place_of_call.bundle_id HAVING min(c.environment) = max(c.environment)));
     -- 3. A call that no worker can make would only wait. Before the first worker with a key that cannot be told.
     PERFORM appstore.check_argument(
         v_known = '{}' OR EXISTS (
@@ -6407,7 +7033,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.place_of_call(transaction_id text, key appstore.api_keys, INOUT bundle_id text, INOUT environment appstore.environment) IS 'The app and environment to ask about: those given, else those of the transaction, else the only app that there is; a null environment is any. Fails with invalid_parameter_value where no app can be told, or no worker has had its key.';
+COMMENT ON FUNCTION appstore.place_of_call(transaction_id text, key appstore.api_keys, INOUT bundle_id text, INOUT environment appstore.environment) IS 'The app and environment to ask about: those given, else those of the transaction or contract, else the only app that there is and the only environment of its keys; a null environment is any. Fails with invalid_parameter_value where no app can be told, or no worker has had its key.';
 
 CREATE FUNCTION appstore.plan_history(p_bundle_ids text[], p_environments appstore.environment[]) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6721,6 +7347,7 @@ CREATE FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.
 DECLARE
     v_bundle      text;
     v_environment appstore.environment;
+    v_step        record;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('appstore.reconcile', 0)) THEN
         RETURN;
@@ -6728,10 +7355,14 @@ BEGIN
     settled := appstore.settle_questions(p_now);
     asked := 0;
     has_more := false;
+    IF appstore.has_backlog(p_now) THEN -- what waits may answer the questions
+        RETURN;
+    END IF;
     FOR v_bundle, v_environment IN SELECT DISTINCT l.b, l.e FROM unnest(p_bundle_ids, p_environments) AS l (b, e) LOOP
         has_more := appstore.watch_stale_contracts(v_bundle, v_environment, p_now) OR has_more;
-        asked := asked + appstore.ask_about_stale_contracts(v_bundle, v_environment, p_now)
-                       + appstore.ask_about_a_sample(v_bundle, v_environment, p_sample, p_now);
+        SELECT * INTO v_step FROM appstore.ask_about_stale_contracts(v_bundle, v_environment, p_now);
+        has_more := has_more OR v_step.has_more;
+        asked := asked + v_step.asked + appstore.ask_about_a_sample(v_bundle, v_environment, p_sample, p_now);
     END LOOP;
     -- Questions have their numbers in the order of time.
     DELETE FROM appstore.reconcile_questions AS q
@@ -6740,14 +7371,14 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamp with time zone, OUT asked integer, OUT settled integer, OUT has_more boolean) IS 'One step of the reconciliation of these apps: finds the results of answered questions, finds stale contracts, and asks about those that are due, and about a sample of so many contracts of each app a day. Returns how many questions it wrote and settled, and whether there may be more contracts to look at; nulls while another worker does it.';
+COMMENT ON FUNCTION appstore.reconcile(p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamp with time zone, OUT asked integer, OUT settled integer, OUT has_more boolean) IS 'One step of the reconciliation of these apps: finds the results of answered questions, finds stale contracts, and asks about those that are due, and about a sample of so many contracts of each app a day. While events wait in the inbox, it only finds results. Returns how many questions it wrote and settled, and whether there may be more contracts to look at; nulls while another worker does it.';
 
 CREATE FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text DEFAULT NULL::text, environment appstore.environment DEFAULT NULL::appstore.environment) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
     v_known record;
@@ -6769,17 +7400,26 @@ BEGIN
             quote_literal(reconcile_contract.transaction_id)
             USING ERRCODE = 'no_data_found', HINT = 'Give bundle_id and environment, and Apple is asked nevertheless.';
     END IF;
+    IF v_known.bundle_id IS NULL THEN
+        PERFORM appstore.check_argument(reconcile_contract.transaction_id ~ '^[0-9]{1,20}$', 'transaction_id must have up to 20 digits',
+                                        'It is Apple''s id of a purchase.'),
+                appstore.place_of_call(NULL, NULL, reconcile_contract.bundle_id, reconcile_contract.environment);
+    END IF;
     v_call := appstore.ask_question(
         'operator', coalesce(v_known.bundle_id, reconcile_contract.bundle_id), coalesce(v_known.environment, reconcile_contract.environment),
         coalesce(v_known.original_transaction_id, reconcile_contract.transaction_id), NULL, 1::smallint, clock_timestamp());
+    IF v_call IS NULL THEN
+        RAISE EXCEPTION 'an open call asks about the same id of another app'
+            USING ERRCODE = 'object_in_use', HINT = 'Wait until it is settled: appstore.outbox_status lists the calls.';
+    END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'reconcile_contract', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'reconcile_contract', '{}',
             jsonb_build_object('transaction_id', reconcile_contract.transaction_id, 'call_id', v_call));
     RETURN v_call;
 END
-$$;
+$_$;
 
-COMMENT ON FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text, environment appstore.environment) IS 'Asks Apple now for the subscriptions of the customer with this purchase. Returns the call of the outbox. Of a purchase that the ledger does not have, bundle_id and environment must be given, else it fails with no_data_found.';
+COMMENT ON FUNCTION appstore.reconcile_contract(transaction_id text, bundle_id text, environment appstore.environment) IS 'Asks Apple now for the subscriptions of the customer with this purchase. Returns the call of the outbox. Of a purchase that the ledger does not have, bundle_id and environment must be given, else it fails with no_data_found; with invalid_parameter_value where no worker has had a key of the app, and with object_in_use while an open call asks about the same id of another app.';
 
 CREATE FUNCTION appstore.reconcile_statistics(OUT rules text[], OUT questions bigint[], OUT changed bigint[], OUT wrong_ratio double precision) RETURNS record
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -6900,7 +7540,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer) IS 'Counts a death of the worker against an isolated event. Returns whether it was the last one, so that the event is failed.';
 
-CREATE FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) RETURNS SETOF uuid
+CREATE FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_grace_period_expires_dates timestamp with time zone[]) RETURNS SETOF uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -6914,13 +7554,14 @@ DECLARE
 BEGIN
     WITH effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id)
+                                      product_id, order_no, user_id, grace_period_expires_date)
         SELECT e.effect_id, p_environment, 'status_found', e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, t.order_no, coalesce(o.user_id, m.user_id)
+               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.grace_period_expires_date
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
                    unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
-                   unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id
+                   unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id,
+                   unnest(p_grace_period_expires_dates) AS grace_period_expires_date
         ) AS e
         CROSS JOIN LATERAL (
             SELECT t.order_no, t.purchase_date FROM appstore.transactions AS t
@@ -6933,8 +7574,13 @@ BEGIN
             SELECT m.user_id FROM appstore.contracts AS m
             WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
         ) AS m ON true
+        -- An answer about an earlier period, or older than what the ledger knows, is no news.
+        WHERE EXISTS (
+            SELECT FROM appstore.contracts AS k
+            WHERE k.original_transaction_id = e.original_transaction_id AND k.environment = p_environment
+              AND k.current_transaction_id = e.transaction_id AND k.renewal_status = split_part(e.subject, '/', 2)::integer OFFSET 0)
         -- What has told the same of this period: a notification, or the revocation of the transaction beside the status.
-        WHERE NOT EXISTS (
+          AND NOT EXISTS (
             SELECT FROM appstore.effect_log AS told
             WHERE told.original_transaction_id = e.original_transaction_id AND told.environment = p_environment
               AND told.occurred_at >= t.purchase_date
@@ -6955,7 +7601,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
+COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_grace_period_expires_dates timestamp with time zone[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period or the ledger knows of a later period or another status. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
 
 CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text, import_id integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE plpgsql
@@ -7166,6 +7812,20 @@ $$;
 
 COMMENT ON FUNCTION appstore.remove_endpoint(name text) IS 'Removes an endpoint with its open deliveries and redeliveries. Its attempts stay until they age.';
 
+CREATE FUNCTION appstore.remove_import_chunk(p_chunk appstore.import_chunks) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
+    DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_chunk.import_id AND c.first_line = p_chunk.first_line;
+    -- Under the lock of the import: the last chunk sees that there is no other.
+    PERFORM FROM appstore.imports AS r WHERE r.import_id = p_chunk.import_id FOR UPDATE;
+    PERFORM appstore.end_import(p_chunk.import_id);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.remove_import_chunk(p_chunk appstore.import_chunks) IS 'Deletes a chunk that is over, and ends its import with the last one.';
+
 CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7242,7 +7902,7 @@ BEGIN
     -- Consents before the calls of decisions, and calls before decisions, as whatever decides and settles locks them. Nothing more is sent.
     UPDATE appstore.consents AS k
     SET user_id = v_alias, evidence = NULL, withdrawn_at = coalesce(k.withdrawn_at, greatest(clock_timestamp(), k.given_at)),
-        withdrawn_by = coalesce(k.withdrawn_by, session_user)
+        withdrawn_by = coalesce(k.withdrawn_by, appstore.actor())
     WHERE k.user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
@@ -7444,7 +8104,7 @@ BEGIN
         replaced_by)
     SELECT o.event_id, o.source, o.received_at, o.settled_at, o.run, o.attempts, o.result, o.reason, o.last_error,
            o.notification_type, o.subtype, o.notification_uuid, o.environment, o.bundle_id, o.transaction_id, o.original_transaction_id,
-           clock_timestamp(), session_user
+           clock_timestamp(), appstore.actor()
     FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
 
     -- 3. The events go back into the queue, due one after the other in the order of their arrival; or get the new outcome.
@@ -7462,7 +8122,7 @@ BEGIN
         WHERE o.event_id = ANY (v_ids);
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, action, v_ids, note, details);
+    VALUES (clock_timestamp(), appstore.actor(), action, v_ids, note, details);
     RETURN v_ids;
 END
 $$;
@@ -7550,7 +8210,17 @@ CREATE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL::tex
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
+DECLARE
+    v_made bigint;
 BEGIN
+    -- Apple would extend twice.
+    SELECT a.call_id INTO v_made
+    FROM appstore.outbox AS c JOIN appstore.outbox AS a ON a.call_key = c.call_key AND a.kind = c.kind
+    WHERE c.call_id = repeat_call.call_id AND c.kind IN ('extend_renewal_date', 'extend_for_all') AND a.state = 'answered';
+    IF FOUND THEN
+        RAISE EXCEPTION 'call % has made this extension', v_made
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Another extension needs another request_identifier.';
+    END IF;
     UPDATE appstore.outbox AS c
     SET state = 'open', reason = NULL, settled_at = NULL, run_at = clock_timestamp(), attempts = 0, last_reason = NULL, waits_for = NULL, repeats = 0,
         deadline_at = clock_timestamp() + (c.deadline_at - c.asked_at), asked_at = clock_timestamp()
@@ -7560,14 +8230,14 @@ BEGIN
             USING ERRCODE = 'no_data_found', HINT = 'appstore.outbox_status lists the calls.';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
+    VALUES (clock_timestamp(), appstore.actor(), 'repeat_call', '{}', repeat_call.note, jsonb_build_object('call_id', repeat_call.call_id));
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION 'another open call asks the same as call %', call_id
         USING ERRCODE = 'object_in_use', HINT = 'Wait until that call is settled.';
 END
 $$;
 
-COMMENT ON FUNCTION appstore.repeat_call(call_id bigint, note text) IS 'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It fails with no_data_found for any other call, and with object_in_use while another call with the same key is open.';
+COMMENT ON FUNCTION appstore.repeat_call(call_id bigint, note text) IS 'Opens a call again that was refused, given up or discarded, with as much time until its deadline as it had at first. It fails with no_data_found for any other call, with object_in_use while another call with the same key is open, and with object_not_in_prerequisite_state for an extension that another call with its identifier has made.';
 
 CREATE FUNCTION appstore.report_import_chunk(p_import_id integer, p_first_line integer) RETURNS void
     LANGUAGE plpgsql
@@ -7618,6 +8288,7 @@ DECLARE
     v_payload    bytea;
     v_call       record;
     v_original   text;
+    v_day        text;
 BEGIN
     -- 1. The arguments. The messages, unlike the hints, show none of them: the HTTP API returns them.
     PERFORM appstore.check_argument(
@@ -7650,9 +8321,8 @@ BEGIN
                                         'reason must be from 0 to 3',
                                         '0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage (4000010).'),
                 appstore.check_argument(details ->> 'requestIdentifier' IS NULL OR details ->> 'requestIdentifier' ~ c_request,
-                                        'request_identifier must have 1 to 128 letters, digits, and . _ : -', 'Omit it for one a day.');
-        v_key := coalesce(details ->> 'requestIdentifier', id || '-' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD'));
-        v_body := jsonb_build_object('extendByDays', details -> 'days', 'extendReasonCode', details -> 'reason', 'requestIdentifier', v_key);
+                                        'request_identifier must have 1 to 128 letters, digits, and . _ : -', 'Omit it for one in 24 hours.');
+        v_body := jsonb_build_object('extendByDays', details -> 'days', 'extendReasonCode', details -> 'reason');
     END IF;
     IF kind = 'extend_for_all' THEN
         PERFORM appstore.check_argument(
@@ -7687,6 +8357,18 @@ BEGIN
         WHERE t.transaction_id = request_apple.id AND t.environment = v_place;
         PERFORM appstore.check_argument(coalesce(v_original = id, true), 'id is a later transaction of its contract',
                                         format('Name the originalTransactionId %s (4000187).', v_original));
+    END IF;
+    IF v_is_extension THEN
+        -- Without an identifier, one of the day, or that of the day before where it was used in the last 24 hours.
+        v_day := to_char(clock_timestamp() AT TIME ZONE 'UTC' - interval '24 hours', '-YYYYMMDD');
+        IF NOT EXISTS (SELECT FROM appstore.outbox AS c
+                       WHERE c.call_key = lower(v_place::text) || ':' || request_apple.id || v_day AND c.kind = request_apple.kind
+                         AND c.bundle_id = v_bundle
+                         AND ((c.state = 'open') IS TRUE OR c.state = 'answered' AND c.asked_at > clock_timestamp() - interval '24 hours')) THEN
+            v_day := to_char(clock_timestamp() AT TIME ZONE 'UTC', '-YYYYMMDD');
+        END IF;
+        v_key := coalesce(details ->> 'requestIdentifier', id || v_day);
+        v_body := v_body || jsonb_build_object('requestIdentifier', v_key);
     END IF;
     v_key := coalesce(lower(v_place::text), 'any') || ':'
              || CASE kind WHEN 'test_notification' THEN v_bundle WHEN 'extend_status' THEN array_to_string(v_path, ':') ELSE v_key END;
@@ -7754,7 +8436,7 @@ BEGIN
         UPDATE appstore.inbox_queue AS q SET run_at = clock_timestamp(), attempts = 0, is_isolated = false, deaths = 0
         WHERE q.event_id = requeue_event.event_id;
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
-        VALUES (clock_timestamp(), session_user, 'requeue', ARRAY[requeue_event.event_id], requeue_event.note);
+        VALUES (clock_timestamp(), appstore.actor(), 'requeue', ARRAY[requeue_event.event_id], requeue_event.note);
         RETURN 1;
     ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = requeue_event.event_id) THEN
         RETURN appstore.repair_held(event_id);
@@ -7854,7 +8536,7 @@ BEGIN
     RETURNING k.name INTO v_name;
     IF FOUND THEN
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-        VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', v_name, jsonb_build_object('key_id', revoke_api_key.key_id));
+        VALUES (clock_timestamp(), appstore.actor(), 'revoke_api_key', '{}', v_name, jsonb_build_object('key_id', revoke_api_key.key_id));
         RETURN true;
     ELSIF EXISTS (SELECT FROM appstore.api_keys AS k WHERE k.key_id = revoke_api_key.key_id) THEN
         RETURN false;
@@ -7889,7 +8571,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
     AS $$
     WITH relations AS MATERIALIZED (
         SELECT c.* FROM pg_class AS c
-        WHERE c.relnamespace = 'appstore'::regnamespace AND NOT c.relispartition
+        WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND NOT c.relispartition
           AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop, and its indexes
           AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = c.oid AND i.indrelid::regclass::text LIKE '%aged\_%')
     ), columns AS ( -- 1. the parts of tables
@@ -7904,7 +8586,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
     ), constraints AS (
         SELECT c.conrelid, c.contypid, string_agg(c.conname || ' ' || pg_get_constraintdef(c.oid), E'\n' ORDER BY c.conname) AS text
         FROM pg_constraint AS c
-        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- new in PostgreSQL 18; the columns already include it
+        WHERE c.connamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.contype <> 'n' -- new in PostgreSQL 18; the columns already include it
         GROUP BY c.conrelid, c.contypid
     ), triggers AS (
         SELECT t.tgrelid, string_agg(concat(pg_get_triggerdef(t.oid), t.tgenabled), E'\n' ORDER BY t.tgname) AS text
@@ -7912,8 +8594,8 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
     ), grants AS ( -- 2. privileges of the schema's own roles
         SELECT g.grantee, g.on_what || ' ' || g.privilege_type || CASE WHEN g.is_grantable THEN '*' ELSE '' END AS text
         FROM (
-            SELECT 'schema' AS on_what, acl.* FROM pg_namespace AS n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS acl
-            WHERE n.nspname = 'appstore'
+            SELECT 'schema ' || n.nspname AS on_what, acl.* FROM pg_namespace AS n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS acl
+            WHERE n.nspname IN ('appstore', 'appstore_reports')
             UNION ALL
             SELECT r.oid::regclass::text, acl.*
             FROM relations AS r,
@@ -7925,7 +8607,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
             UNION ALL
             SELECT p.oid::regprocedure::text, acl.*
             FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS acl
-            WHERE p.pronamespace = 'appstore'::regnamespace
+            WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
             UNION ALL
             SELECT 'functions to come', acl.*
             FROM aclexplode(coalesce((SELECT d.defaclacl FROM pg_default_acl AS d WHERE d.defaclrole = 'appstore_owner'::regrole
@@ -7953,7 +8635,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
                CASE p.prokind WHEN 'a' THEN (SELECT ROW(a.aggtransfn, a.aggfinalfn, a.aggtranstype::regtype, a.agginitval)::text
                                              FROM pg_aggregate AS a WHERE a.aggfnoid = p.oid)
                               ELSE pg_get_functiondef(p.oid) END
-        FROM pg_proc AS p WHERE p.pronamespace = 'appstore'::regnamespace
+        FROM pg_proc AS p WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
         UNION ALL
         SELECT 'type ' || t.oid::regtype, t.typowner,
                concat_ws(E'\n', t.typtype, nullif(t.typbasetype, 0)::regtype, t.typnotnull, t.typdefault, columns.text, constraints.text,
@@ -7962,7 +8644,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
         LEFT JOIN relations AS r ON r.oid = t.typrelid
         LEFT JOIN columns ON columns.oid = t.typrelid
         LEFT JOIN constraints ON constraints.contypid = t.oid
-        WHERE t.typnamespace = 'appstore'::regnamespace AND (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND r.relkind = 'c')
+        WHERE t.typnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND r.relkind = 'c')
         UNION ALL
         SELECT 'privileges of ' || coalesce(role.rolname, 'PUBLIC'), 'appstore_owner'::regrole,
                string_agg(grants.text, E'\n' ORDER BY grants.text COLLATE "C")
@@ -8104,7 +8786,7 @@ CREATE FUNCTION appstore.set_app_account_token(original_transaction_id text, tok
     AS $$
 BEGIN
     RETURN appstore.request_apple('set_app_account_token', original_transaction_id, jsonb_build_object('token', token), bundle_id, environment,
-                                  session_user, NULL, NULL);
+                                  appstore.actor(), NULL, NULL);
 END
 $$;
 
@@ -8154,7 +8836,7 @@ BEGIN
         walks_since = CASE WHEN c.mode = 'beside' AND set_history_mode.mode <> 'beside' THEN v_now ELSE c.walks_since END
     WHERE c.bundle_id = set_history_mode.bundle_id AND c.environment = set_history_mode.environment;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'set_history_mode', '{}',
+    VALUES (v_now, appstore.actor(), 'set_history_mode', '{}',
             jsonb_build_object('bundle_id', set_history_mode.bundle_id, 'environment', environment, 'mode', set_history_mode.mode,
                                'was', v_cursor.mode));
 END
@@ -8171,10 +8853,10 @@ BEGIN
     PERFORM appstore.check_argument(char_length(set_live_since.bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
                                     'Give the app''s bundle id.'),
             appstore.check_argument(set_live_since.since IS NOT NULL, 'since must not be null', 'Give -infinity for an app without a past.');
-    INSERT INTO appstore.live_since AS l (bundle_id, since, set_by) VALUES (set_live_since.bundle_id, set_live_since.since, session_user)
+    INSERT INTO appstore.live_since AS l (bundle_id, since, set_by) VALUES (set_live_since.bundle_id, set_live_since.since, appstore.actor())
     ON CONFLICT (bundle_id) DO UPDATE SET since = excluded.since, set_by = excluded.set_by, set_at = excluded.set_at;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'set_live_since', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'set_live_since', '{}',
             jsonb_build_object('bundle_id', set_live_since.bundle_id, 'since', set_live_since.since));
 END
 $$;
@@ -8414,7 +9096,7 @@ DECLARE
     v_import appstore.imports;
     v_item   appstore.import_items;
     v_lines  integer[];
-    v_event  bigint;
+    v_events record;
     v_covers integer;
 BEGIN
     v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, true);
@@ -8422,7 +9104,7 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = p_import_id;
-    -- 1. Lock the item and those that the answer covers, in one order. IS TRUE keeps the planner from looking for an id among all lines.
+    -- 1. Lock the item and those that the answer covers, in one order. IS TRUE keeps the planner from a search among all lines.
     v_lines := ARRAY(
         SELECT i.line FROM unnest(p_contracts) AS contract (id)
         CROSS JOIN LATERAL (
@@ -8435,20 +9117,36 @@ BEGIN
         RETURN 'settled'; -- the answer about another item was first
     END IF;
     -- 2. The events.
-    v_event := (SELECT min(s.id) FROM appstore.store(CASE v_import.depth WHEN 'statuses' THEN 'imported_status' ELSE 'imported_transaction' END,
-                                                     p_bodies) AS s (id));
+    SELECT min(s.id) AS first, max(s.id) AS last INTO v_events
+    FROM appstore.store(CASE v_import.depth WHEN 'statuses' THEN 'imported_status' ELSE 'imported_transaction' END, p_bodies) AS s (id);
     -- 3. The items.
     UPDATE appstore.import_items AS i
-    SET state = CASE WHEN p_has_more THEN i.state ELSE 'found' END, event_id = coalesce(i.event_id, v_event), asked = i.asked + 1, failures = 0,
+    SET state = CASE WHEN p_has_more THEN i.state ELSE 'found' END, event_id = least(i.event_id, v_events.first),
+        last_event_id = greatest(i.last_event_id, v_events.last), asked = least(i.asked + 1, 32767), failures = 0,
         revision = CASE WHEN p_has_more THEN p_revision END,
         reason = CASE WHEN v_import.depth = 'statuses' AND i.user_id IS NOT NULL AND cardinality(p_contracts) > 1
                            AND i.id <> ALL (p_contracts) THEN 'contract_unclear' END
     WHERE i.import_id = p_import_id AND i.line = p_line;
     UPDATE appstore.import_items AS i
-    SET state = 'covered', event_id = coalesce(i.event_id, v_event), environment = v_item.environment, revision = NULL, reason = NULL
+    SET state = 'covered', event_id = least(i.event_id, v_events.first), last_event_id = greatest(i.last_event_id, v_events.last),
+        environment = v_item.environment, revision = NULL, reason = NULL
     WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
       AND (i.environment = v_item.environment OR NOT i.is_given);
     GET DIAGNOSTICS v_covers = ROW_COUNT;
+    -- 4. Their chunks make their users owners, between two leases. One that another worker has locked does so after its next lease.
+    UPDATE appstore.import_chunks AS c SET link_at = clock_timestamp() + interval '10 seconds'
+    WHERE c.import_id = p_import_id AND c.first_line = ANY (ARRAY(
+        SELECT k.first_line
+        FROM (SELECT i.line FROM appstore.import_items AS i
+              WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL
+                AND i.reason IS NULL OFFSET 0) AS item
+        CROSS JOIN LATERAL (
+            SELECT k.first_line FROM appstore.import_chunks AS k
+            WHERE k.import_id = p_import_id AND k.first_line BETWEEN item.line - 199 AND item.line AND k.end_line > item.line
+              AND k.link_at IS NULL
+            FOR UPDATE SKIP LOCKED
+        ) AS k));
+    -- 5. Until where a history was read.
     IF v_import.depth = 'history' AND p_revision IS NOT NULL THEN
         INSERT INTO appstore.customer_revisions AS k (environment, original_transaction_id, revision)
         SELECT v_item.environment, known.id, p_revision FROM (SELECT unnest(p_contracts) AS id UNION SELECT v_item.id) AS known
@@ -8479,10 +9177,13 @@ DECLARE
     v_settled  integer := 0;
 BEGIN
     FOR v_question IN
-        SELECT q.* FROM appstore.reconcile_questions AS q WHERE q.result IS NULL ORDER BY q.question_id LIMIT 2000 FOR UPDATE
+        SELECT q.* FROM appstore.reconcile_questions AS q
+        WHERE q.result IS NULL
+          -- IS TRUE keeps the planner from the indexes of open calls.
+          AND NOT EXISTS (SELECT FROM appstore.outbox AS c WHERE c.call_id = q.call_id AND (c.state = 'open') IS TRUE OFFSET 0)
+        ORDER BY q.question_id LIMIT 2000 FOR UPDATE
     LOOP
         SELECT c.state, c.settled_at, c.answer_event_id INTO v_call FROM appstore.outbox AS c WHERE c.call_id = v_question.call_id;
-        CONTINUE WHEN v_call.state = 'open';
         -- 1. The event of the answer that names the contract, or the charge. Without one for an hour, there is none.
         SELECT bool_or(o.result NOT IN ('rejected', 'failed', 'discarded')) AS is_genuine, count(*) AS events INTO v_named
         FROM (SELECT o.result FROM appstore.outcomes AS o
@@ -8497,9 +9198,8 @@ BEGIN
                          WHERE o.original_transaction_id = v_question.original_transaction_id AND o.environment = v_question.environment::text
                            AND o.settled_at >= v_question.asked_at AND o.source NOT IN ('subscription_status', 'transaction_info')
                            AND o.result = 'applied' OFFSET 0) THEN 'overtaken'
-            WHEN EXISTS (SELECT FROM appstore.books_about(v_question.environment, v_question.original_transaction_id, v_question.transaction_id) AS s
-                         WHERE (s.status, s.will_renew, s.current_period_end, s.revoked_at, s.access_until) IS DISTINCT FROM
-                               (v_question.status, v_question.will_renew, v_question.current_period_end, v_question.revoked_at, v_question.access_until))
+            WHEN EXISTS (SELECT FROM appstore.ledger_about(v_question.environment, v_question.original_transaction_id, v_question.transaction_id) AS s
+                         WHERE (s.revoked_at, s.access_until) IS DISTINCT FROM (v_question.revoked_at, v_question.access_until))
                 THEN 'changed'
             ELSE 'same' END;
         UPDATE appstore.reconcile_questions AS q SET result = v_result, settled_at = p_now WHERE q.question_id = v_question.question_id;
@@ -8508,6 +9208,12 @@ BEGIN
             VALUES ((p_now AT TIME ZONE 'UTC')::date, v_question.rule, 1, (v_result = 'changed')::integer)
             ON CONFLICT (day, rule) DO UPDATE
             SET answered = reconcile_counts.answered + 1, changed = reconcile_counts.changed + excluded.changed;
+        END IF;
+        -- 3. Rules without a schedule ask until there is an answer.
+        IF v_result <> 'unanswered' AND v_question.rule IN ('no_renewal_info', 'revoked_doubt', 'price_consent') THEN
+            DELETE FROM appstore.reconcile_watches AS w
+            WHERE w.original_transaction_id = v_question.original_transaction_id AND w.environment = v_question.environment
+              AND w.rule = v_question.rule AND w.transaction_id IS NOT DISTINCT FROM v_question.transaction_id;
         END IF;
         v_settled := v_settled + 1;
     END LOOP;
@@ -8569,6 +9275,27 @@ CREATE FUNCTION appstore.settled_since(events integer) RETURNS timestamp with ti
 $$;
 
 COMMENT ON FUNCTION appstore.settled_since(events integer) IS 'Since when the latest so many events have been settled; null when there are none.';
+
+CREATE FUNCTION appstore.show_body(event_id bigint, reason text) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_body bytea;
+BEGIN
+    PERFORM appstore.check_argument(reason ~ '\S', 'the reason is empty', 'Write why the body is needed: the audit keeps it.');
+    SELECT i.body INTO v_body FROM appstore.inbox AS i WHERE i.event_id = show_body.event_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'event % does not exist, or its body has been deleted', event_id USING ERRCODE = 'no_data_found';
+    END IF;
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
+    VALUES (clock_timestamp(), appstore.actor(), 'show_body', ARRAY[show_body.event_id], show_body.reason);
+    RETURN v_body;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.show_body(event_id bigint, reason text) IS 'Returns the raw body of an event, which may name a person or a purchase, and records in the audit who read it and why.';
 
 CREATE FUNCTION appstore.signers_of(p_body bytea) RETURNS TABLE(fingerprint bytea, signed_at timestamp with time zone)
     LANGUAGE plpgsql IMMUTABLE
@@ -8634,7 +9361,8 @@ BEGIN
         RAISE EXCEPTION 'environment must not be null' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- Excluded are columns that depend on when and in which order events came in. Of an effect only its identity counts; of the grant of a
-    -- charge whose first fact had no period, that of the period as it is known now.
+    -- charge whose first fact had no period, that of the period as it is known now. What an answer said first is told for its news, and is no
+    -- news after the notification of the same.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
         VALUES ('consumption_obligations', '{}'::text[], NULL),
@@ -8645,7 +9373,8 @@ BEGIN
                               THEN coalesce(t.original_transaction_id || ''/'' || t.web_order_line_item_id, e.subject)
                               ELSE e.subject END AS subject
                   FROM appstore.effect_log AS e
-                  LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment)'),
+                  LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment
+                  WHERE e.kind <> ''status_found'')'),
                ('orders', '{ordered_at}', NULL),
                ('ownership_claims', '{}', NULL),
                ('refund_requests', '{left_transaction_id}', NULL),
@@ -8664,32 +9393,6 @@ END
 $_$;
 
 COMMENT ON FUNCTION appstore.state_digest_parts(environment appstore.environment) IS 'For each table of the ledger how many rows an environment has, and a SHA-256 (hex) over them: where two databases differ. Independent of session settings, the database''s collation, and the order in which events came in.';
-
-CREATE TABLE appstore.reconcile_watches (
-    environment appstore.environment NOT NULL,
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
-    rule text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    transaction_id text COLLATE pg_catalog."C",
-    since timestamp with time zone NOT NULL,
-    next_at timestamp with time zone NOT NULL,
-    questions integer DEFAULT 0 NOT NULL,
-    CONSTRAINT reconcile_watches_refund_of_a_transaction CHECK (((transaction_id IS NOT NULL) = (rule = 'revoked_doubt'::text))),
-    CONSTRAINT reconcile_watches_rule_is_known CHECK ((rule = ANY (ARRAY['expired_silent'::text, 'no_renewal_info'::text, 'in_retry'::text, 'revoked_doubt'::text, 'price_consent'::text])))
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
-
-COMMENT ON TABLE appstore.reconcile_watches IS 'Contracts that looked stale when appstore.reconcile found them. At next_at it looks again: it asks, or deletes the row where the rule no longer holds. appstore.stale_contracts shows those that are stale now.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.rule IS 'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose refund is in doubt.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.since IS 'Since when: the end of the period, when the purchase came, or when the refund was asked for.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.next_at IS 'When it is looked at again.';
-
-COMMENT ON COLUMN appstore.reconcile_watches.questions IS 'How often Apple was asked by this rule since.';
 
 CREATE FUNCTION appstore.still_holds(w appstore.reconcile_watches, m appstore.contracts, p_now timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
@@ -8724,6 +9427,27 @@ END
 $$;
 
 COMMENT ON FUNCTION appstore.stop_redelivery(id bigint) IS 'Ends a redelivery: what is in flight is still sent. Returns false when it had ended; fails when there is none.';
+
+CREATE FUNCTION appstore.stop_repair(repair_id bigint, note text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    UPDATE appstore.repairs AS r SET state = 'stopped', ended_at = clock_timestamp()
+    WHERE r.repair_id = stop_repair.repair_id AND r.state = 'running';
+    IF FOUND THEN
+        INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
+        VALUES (clock_timestamp(), appstore.actor(), 'stop_repair', '{}', stop_repair.note,
+                jsonb_build_object('repair_id', stop_repair.repair_id));
+    ELSIF NOT EXISTS (SELECT FROM appstore.repairs AS r WHERE r.repair_id = stop_repair.repair_id) THEN
+        RAISE EXCEPTION 'there is no repair %', repair_id USING ERRCODE = 'no_data_found';
+    END IF;
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION appstore.stop_repair(repair_id bigint, note text) IS 'Ends a repair that is running, after the step in flight. What it has repaired stays repaired. False where it had ended already.';
 
 CREATE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
@@ -9116,6 +9840,43 @@ $$;
 
 COMMENT ON FUNCTION appstore.take_deliveries(p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer) IS 'What the lease holder of an endpoint sends next, without what is in flight: what is due, what follows p_after, and what an open redelivery sends again; at most p_most of the first two, and p_most_bytes, but one at least. through and redelivered_through say how far the feed was read, at most 1,000 entries. No row when the lease is lost, or the next entry has aged.';
 
+CREATE FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double precision) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_repair   appstore.repairs;
+    v_progress appstore.repair_progress;
+BEGIN
+    SELECT r.* INTO v_repair FROM appstore.repairs AS r
+    WHERE r.state = 'running' AND r.run_at <= clock_timestamp() ORDER BY r.run_at, r.repair_id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        repair_id := v_repair.repair_id;
+        BEGIN
+            PERFORM set_config('appstore.actor', v_repair.actor, true);
+            v_progress := appstore.repair_step(v_repair.action, v_repair.filter, v_repair.note, v_repair.progress);
+            UPDATE appstore.repairs AS r SET progress = v_progress, last_error = NULL, run_at = clock_timestamp() + v_progress.pause,
+                   state = CASE WHEN v_progress.is_done THEN 'done' ELSE 'running' END,
+                   ended_at = CASE WHEN v_progress.is_done THEN clock_timestamp() END
+            WHERE r.repair_id = v_repair.repair_id;
+        EXCEPTION
+            -- WHEN OTHERS is not for what a timeout cancels.
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR query_canceled THEN
+                UPDATE appstore.repairs AS r SET run_at = clock_timestamp() + interval '5 seconds', last_error = SQLERRM
+                WHERE r.repair_id = v_repair.repair_id;
+            WHEN OTHERS THEN
+                UPDATE appstore.repairs AS r SET state = 'failed', ended_at = clock_timestamp(), last_error = SQLERRM
+                WHERE r.repair_id = v_repair.repair_id;
+        END;
+    END IF;
+    pause := (SELECT greatest(extract(epoch FROM min(r.run_at) - clock_timestamp()), 0)
+              FROM appstore.repairs AS r WHERE r.state = 'running' HAVING count(*) > 0);
+END
+$$;
+
+COMMENT ON FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double precision) IS 'Takes the next step of the repair that is due first, in the name of the person who asked for it, and returns its number, and after how many seconds the next one is due; null where none is running. Several processes may call it at once.';
+
 CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -9401,10 +10162,10 @@ BEGIN
             USING ERRCODE = 'no_data_found',
                   HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
     END IF;
-    PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), session_user,
+    PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), appstore.actor(),
                                        unlink_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'unlink_owner', '{}', unlink_owner.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'unlink_owner', '{}', unlink_owner.note,
             jsonb_build_object('environment', unlink_owner.environment, 'original_transaction_id', unlink_owner.original_transaction_id,
                                'user_id', v_user));
     SELECT m.user_id INTO v_left FROM appstore.contracts AS m
@@ -9448,7 +10209,7 @@ BEGIN
     v_result := appstore.plan_history_days(walk_history.bundle_id, environment, v_since, v_cursor.since);
     UPDATE appstore.history_cursors AS c SET since = v_since WHERE c.bundle_id = walk_history.bundle_id AND c.environment = walk_history.environment;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'walk_history', '{}',
+    VALUES (v_now, appstore.actor(), 'walk_history', '{}',
             jsonb_build_object('bundle_id', walk_history.bundle_id, 'environment', environment, 'since', v_since));
     RETURN v_result;
 END
@@ -9486,17 +10247,19 @@ BEGIN
     -- 1. A new app: what has ended or was asked for in the last 60 days, and all purchases.
     INSERT INTO appstore.reconcile_walks (bundle_id, environment, walk, until)
     SELECT p_bundle_id, p_environment, walk.name, walk.until
-    FROM (VALUES ('before 3 days', p_now), ('after 1 hour', p_now - interval '1440 hours'), ('after 1 day', p_now - interval '24 hours'),
+    FROM (VALUES ('before 3 days', p_now), ('before 2 days', p_now + interval '48 hours'), ('before 1 day', p_now + interval '24 hours'),
+                 ('after 1 hour', p_now - interval '1440 hours'), ('after 1 day', p_now - interval '24 hours'),
                  ('after 3 days', p_now - interval '72 hours'), ('after 7 days', p_now - interval '168 hours'),
                  ('after 30 days', p_now - interval '720 hours'), ('purchases', '-infinity'), ('refunds', p_now - interval '1440 hours'),
-                 ('sample', p_now)
+                 ('late refunds', p_now - interval '156 hours'), ('sample', p_now)
          ) AS walk (name, until)
     ON CONFLICT (bundle_id, environment, walk) DO NOTHING;
 
     -- 2. Ends of periods: each of them is looked at whenever a rule could begin to hold. So a fact that came late is seen by the next walk.
     FOR v_walk IN
         SELECT w.walk, w.until, walk.gap FROM appstore.reconcile_walks AS w
-        CROSS JOIN LATERAL (SELECT CASE w.walk WHEN 'before 3 days' THEN interval '-72 hours' WHEN 'after 1 hour' THEN interval '1 hour'
+        CROSS JOIN LATERAL (SELECT CASE w.walk WHEN 'before 3 days' THEN interval '-72 hours' WHEN 'before 2 days' THEN interval '-48 hours'
+                                               WHEN 'before 1 day' THEN interval '-24 hours' WHEN 'after 1 hour' THEN interval '1 hour'
                                                WHEN 'after 1 day' THEN interval '24 hours' WHEN 'after 3 days' THEN interval '72 hours'
                                                WHEN 'after 7 days' THEN interval '168 hours' WHEN 'after 30 days' THEN interval '720 hours' END) AS walk (gap)
         WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND walk.gap IS NOT NULL
@@ -9525,7 +10288,9 @@ BEGIN
                        s.current_period_end + greatest(1, floor(extract(epoch FROM p_now - s.current_period_end) / 86400)) * interval '24 hours'
                    ELSE p_now END
             FROM stale AS s
-            ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+            -- A period that began later, whose predecessor's watch has not yet come to its end.
+            ON CONFLICT (original_transaction_id, environment, rule) DO UPDATE
+            SET since = excluded.since, next_at = excluded.next_at, questions = 0 WHERE reconcile_watches.since <> excluded.since
         )
         SELECT count(*), max(e.expires_date) INTO v_found, v_to FROM ended AS e;
         v_has_more := v_has_more OR v_found >= c_page;
@@ -9567,27 +10332,39 @@ BEGIN
     UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '15 minutes') END
     WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'purchases';
 
-    -- 4. Refund requests. Apple wants an answer within 12 hours, so those that were asked 48 hours ago were due 36 hours ago.
-    SELECT w.until INTO v_from FROM appstore.reconcile_walks AS w
-    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
-    WITH asked AS MATERIALIZED (
-        SELECT c.environment, c.transaction_id, c.original_transaction_id, c.asked_at, c.due_at FROM appstore.consumption_obligations AS c
-        WHERE c.due_at > v_from AND c.due_at <= p_now - interval '36 hours'
-        ORDER BY c.due_at FETCH FIRST c_page ROWS WITH TIES
-    ), watched AS (
-        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, transaction_id, since, next_at)
-        SELECT p_environment, a.original_transaction_id, 'revoked_doubt', p_bundle_id, a.transaction_id, a.asked_at, p_now
-        FROM asked AS a
-        WHERE a.environment = p_environment
-          AND EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.transaction_id = a.transaction_id AND t.environment = p_environment AND t.bundle_id = p_bundle_id OFFSET 0)
-          AND appstore.is_refund_in_doubt(p_environment, a.transaction_id, p_now)
-        ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
-    )
-    SELECT count(*), max(a.due_at) INTO v_found, v_to FROM asked AS a;
-    UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '36 hours') END
-    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
-    RETURN v_has_more OR v_found >= c_page;
+    -- 4. Refund requests. Apple wants an answer within 12 hours, so those that were asked 48 hours ago were due 36 hours ago. A second walk, a
+    --    week after they were asked, finds those that came late.
+    FOR v_walk IN
+        SELECT w.walk, w.until, CASE w.walk WHEN 'refunds' THEN interval '36 hours' ELSE interval '156 hours' END AS gap
+        FROM appstore.reconcile_walks AS w
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk IN ('refunds', 'late refunds')
+    LOOP
+        v_from := v_walk.until;
+        WITH asked AS MATERIALIZED (
+            SELECT c.environment, c.transaction_id, c.original_transaction_id, c.asked_at, c.due_at FROM appstore.consumption_obligations AS c
+            WHERE c.due_at > v_from AND c.due_at <= p_now - v_walk.gap
+            ORDER BY c.due_at FETCH FIRST c_page ROWS WITH TIES
+        ), watched AS (
+            INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, transaction_id, since, next_at)
+            SELECT DISTINCT ON (a.original_transaction_id)
+                   p_environment, a.original_transaction_id, 'revoked_doubt', p_bundle_id, a.transaction_id, a.asked_at, p_now
+            FROM asked AS a
+            WHERE a.environment = p_environment
+              AND EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.transaction_id = a.transaction_id AND t.environment = p_environment AND t.bundle_id = p_bundle_id OFFSET 0)
+              AND appstore.is_refund_in_doubt(p_environment, a.transaction_id, p_now)
+            ORDER BY a.original_transaction_id, a.asked_at DESC, a.transaction_id
+            -- Another charge of the contract: the customer's history tells of both.
+            ON CONFLICT (original_transaction_id, environment, rule) DO UPDATE
+            SET transaction_id = excluded.transaction_id, since = excluded.since, next_at = excluded.next_at, questions = 0
+            WHERE reconcile_watches.since <> excluded.since
+        )
+        SELECT count(*), max(a.due_at) INTO v_found, v_to FROM asked AS a;
+        v_has_more := v_has_more OR v_found >= c_page;
+        UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - v_walk.gap) END
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = v_walk.walk;
+    END LOOP;
+    RETURN v_has_more;
 END
 $$;
 
@@ -9598,11 +10375,571 @@ CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RETURN appstore.end_consent(user_id, session_user);
+    RETURN appstore.end_consent(user_id, appstore.actor());
 END
 $$;
 
 COMMENT ON FUNCTION appstore.withdraw_consent(user_id text) IS 'Withdraws the consent of a user: nothing is sent about the user''s purchases until appstore.give_consent is called again. Answers that wait are discarded; one that a worker is sending at that moment may still reach Apple. Returns false where no consent is in force and no answer waits.';
+
+CREATE FUNCTION appstore_reports.active_subscriptions(at date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, subscriptions bigint, in_grace bigint, trials bigint, is_incomplete boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT * FROM appstore_reports.subscriptions_daily(at, at, by, sandbox)
+$$;
+
+COMMENT ON FUNCTION appstore_reports.active_subscriptions(at date, by text, sandbox boolean) IS 'Subscriptions that are paid and have not ended at the end of the day (UTC), or now if the day lasts. Grace periods and those that will not renew count; trials (a column of their own) and family members do not. by is app, product, storefront, offer or currency.';
+
+CREATE FUNCTION appstore_reports.check_arguments(by text, every text DEFAULT 'day'::text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF by NOT IN ('app', 'product', 'storefront', 'offer', 'currency') THEN
+        RAISE EXCEPTION 'by is %, it must be null, app, product, storefront, offer or currency', by
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF every IS NULL OR every NOT IN ('day', 'week', 'month', 'quarter', 'year') THEN
+        RAISE EXCEPTION 'the length of a period is %, it must be day, week, month, quarter or year', coalesce(every, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.check_arguments(by text, every text) IS 'Raises 22023 for a word that the reports do not know.';
+
+CREATE FUNCTION appstore_reports.churn(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, active_at_start bigint, churned bigint, churn_rate numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM appstore_reports.check_arguments(by, every);
+    RETURN QUERY
+    WITH active AS (
+        SELECT (l.day + 1) AS period, l.value, sum(l.subscriptions)::bigint AS subscriptions
+        FROM appstore_reports.levels(
+            ARRAY(SELECT p.period - 1 FROM appstore_reports.periods(first_day, last_day, every) AS p), by, sandbox) AS l
+        WHERE l.subscriptions > 0
+        GROUP BY l.day, l.value
+    )
+    SELECT coalesce(a.period, m.period), coalesce(a.value, m.value), coalesce(a.subscriptions, 0), coalesce(m.churned, 0),
+           round(coalesce(m.churned, 0)::numeric / nullif(a.subscriptions, 0), 6),
+           coalesce(m.is_incomplete, (SELECT p.next > now()
+                                      FROM appstore_reports.periods(a.period, a.period, every) AS p))
+    FROM active AS a
+    FULL JOIN appstore_reports.movement(first_day, last_day, by, every, sandbox) AS m ON m.period = a.period AND m.value = a.value
+    ORDER BY coalesce(a.period, m.period), coalesce(a.value, m.value) COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.churn(first_day date, last_day date, by text, every text, sandbox boolean) IS 'For each period of a range the churned subscriptions of movement, divided by those that were active when the period began.';
+
+CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstore.environment, transaction_id text, is_copy boolean, replaced_at timestamp with time zone, grace_ends_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+    WITH made AS NOT MATERIALIZED (
+        -- 1. Only a charge that the customer made can replace a period that still runs, or be a restored copy of a period: a renewal by Apple
+        --    begins when the period before it ends. The index transactions_not_renewed has these. A receipt does not say who made a charge.
+        SELECT t.* FROM appstore.transactions AS t
+        WHERE t.transaction_id <> t.original_transaction_id AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' AND t.is_subscription
+    )
+    SELECT r.environment, r.transaction_id, bool_or(r.is_copy), min(r.replaced_at), max(r.grace_ends_at)
+    FROM (
+        SELECT c.environment, c.transaction_id, true AS is_copy, NULL::timestamptz AS replaced_at, NULL::timestamptz AS grace_ends_at
+        FROM made AS c
+        WHERE EXISTS (
+            SELECT FROM appstore.transactions AS o
+            WHERE o.period_no = c.period_no AND o.environment = c.environment AND o.is_purchased = c.is_purchased
+              AND o.transaction_id <> c.transaction_id
+              AND (o.transaction_id = o.original_transaction_id OR o.transaction_reason = 'RENEWAL'
+                   OR (length(o.transaction_id), o.transaction_id) < (length(c.transaction_id), c.transaction_id)) OFFSET 0)
+        UNION ALL
+        SELECT c.environment, p.transaction_id, false, c.purchase_date, NULL
+        FROM made AS c
+        CROSS JOIN LATERAL (
+            SELECT p.transaction_id FROM appstore.transactions AS p
+            WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
+              AND p.is_purchased = c.is_purchased AND p.is_subscription AND p.expires_date > c.purchase_date AND p.period_no <> c.period_no
+              AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
+                  < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
+        ) AS p
+        UNION ALL
+        -- 2. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
+        SELECT e.environment, t.transaction_id, false, NULL, e.grace_period_expires_date
+        FROM appstore.effect_log AS e
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = e.original_transaction_id AND t.environment = e.environment AND t.is_subscription
+              AND (t.transaction_id = e.transaction_id
+                   OR e.transaction_id IS NULL AND t.purchase_date <= e.occurred_at AND t.expires_date <= e.occurred_at + interval '24 hours')
+              AND t.bundle_id = coalesce(e.vouched_bundle_id, t.bundle_id)
+            ORDER BY t.purchase_date DESC, length(t.transaction_id), t.transaction_id
+            LIMIT 1
+        ) AS t
+        WHERE e.grace_period_expires_date > t.expires_date
+          -- With a charge within the grace period, the period that failed ended as it should.
+          AND NOT EXISTS (
+              SELECT FROM appstore.transactions AS n
+              WHERE n.original_transaction_id = e.original_transaction_id AND n.environment = e.environment
+                AND n.is_purchased = t.is_purchased AND n.is_subscription AND n.purchase_date > t.purchase_date
+                AND n.purchase_date <= e.grace_period_expires_date OFFSET 0)
+    ) AS r
+    GROUP BY r.environment, r.transaction_id
+$$;
+
+COMMENT ON FUNCTION appstore_reports.corrections() IS 'What other rows say of a charge: that it is a restored copy of a charge with a row of its own, which reports leave out (is_copy); when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of the grace period in which no charge came (grace_ends_at).';
+
+CREATE FUNCTION appstore_reports.days_between(start_at timestamp with time zone, end_at timestamp with time zone) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    -- An interval, and not the name UTC, which PostgreSQL would look up for each row.
+    SELECT (end_at AT TIME ZONE interval '0')::date - (start_at AT TIME ZONE interval '0')::date
+$$;
+
+COMMENT ON FUNCTION appstore_reports.days_between(start_at timestamp with time zone, end_at timestamp with time zone) IS 'The days (UTC) from one instant to another.';
+
+CREATE FUNCTION appstore_reports.dimension(by text, bundle_id text, product_id text, storefront text, offer_type integer, offer_identifier text, offer_discount_type text, currency text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE by
+        WHEN 'app' THEN bundle_id
+        WHEN 'product' THEN product_id
+        WHEN 'storefront' THEN coalesce(storefront, 'unknown')
+        WHEN 'offer' THEN coalesce(offer_identifier, CASE WHEN offer_type = 1 THEN 'introductory' END, offer_discount_type, 'none')
+        WHEN 'currency' THEN coalesce(currency, 'unknown')
+        ELSE 'all' END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.dimension(by text, bundle_id text, product_id text, storefront text, offer_type integer, offer_identifier text, offer_discount_type text, currency text) IS 'The value by which a report groups a charge: see the argument by of the reports.';
+
+CREATE FUNCTION appstore_reports.end_of(day date) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+    SELECT least((day + 1)::timestamp AT TIME ZONE 'UTC', now())
+$$;
+
+COMMENT ON FUNCTION appstore_reports.end_of(day date) IS 'The instant (UTC) that counts for a day: its end, or now while it lasts.';
+
+CREATE FUNCTION appstore_reports.levels(days date[], by text, sandbox boolean) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, in_grace bigint, trials bigint, mrr numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    SET enable_sort TO 'off'
+    SET parallel_tuple_cost TO '0.01'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_ends        timestamptz[] := ARRAY(SELECT appstore_reports.end_of(d.day) FROM unnest(days) AS d (day) ORDER BY d.day);
+    v_from        timestamptz := v_ends[1] - interval '90 days'; -- no grace period is as long
+    -- The expression of the index transactions_by_expiry, where it leaves out most charges; otherwise processes share the whole table.
+    v_recent      timestamp := CASE WHEN v_from > now() - interval '200 days' THEN v_from AT TIME ZONE 'UTC' END;
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by);
+    IF cardinality(days) > 10000 THEN
+        RAISE EXCEPTION 'the range has % days, at most 10000 are possible', cardinality(days) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH grouped AS (
+        SELECT c.span, c.bundle_id, c.product_id, c.detail, c.currency,
+               count(*) AS n, count(*) FILTER (WHERE c.price IS NULL) AS without_price, sum(c.price) AS price
+        FROM (
+            -- From which place on, after which place, from which place in grace, days, trial, introductory offer. In one number, which is
+            -- quick to hash, and of which the planner does not expect as many values as there are charges: so each process groups its share.
+            SELECT ((width_bucket(c.purchase_date, v_ends) + 1)::bigint << 48) + ((width_bucket(c.ended_at, v_ends) + 1)::bigint << 32)
+                   + ((width_bucket(least(c.expires_date, c.ended_at), v_ends) + 1)::bigint << 16)
+                   + 4 * greatest(0, least(appstore_reports.days_between(c.purchase_date, c.expires_date), 16383))
+                   + CASE WHEN c.is_trial THEN 2 WHEN c.is_intro THEN 1 ELSE 0 END AS span,
+                   c.bundle_id, c.product_id, c.currency, c.price,
+                   appstore_reports.dimension(by, NULL, NULL, c.storefront, c.offer_type, c.offer_identifier, c.offer_discount_type,
+                                              c.currency) AS detail,
+                   clock_timestamp() AS barrier -- volatile, so that this stays a subquery
+            FROM appstore_reports.charges AS c
+            WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND c.purchase_date < v_ends[cardinality(v_ends)]
+              AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
+        ) AS c
+        GROUP BY c.span, c.bundle_id, c.product_id, c.detail, c.currency
+    ), charged AS (
+        SELECT g.first, g.after, g.grace, CASE by WHEN 'app' THEN g.bundle_id WHEN 'product' THEN g.product_id ELSE g.detail END AS value,
+               g.currency, g.is_trial, g.n, g.without_price,
+               CASE WHEN NOT g.is_trial THEN g.price * appstore_reports.times_a_month(p.duration, g.is_intro, g.days) END AS mrr
+        FROM (
+            SELECT g.*, g.span >> 48 AS first, g.span >> 32 & 65535 AS after, g.span >> 16 & 65535 AS grace,
+                   (g.span >> 2 & 16383)::integer AS days, g.span & 2 <> 0 AS is_trial, g.span & 1 <> 0 AS is_intro
+            FROM grouped AS g
+        ) AS g
+        LEFT JOIN (
+            SELECT p.product_id, p.bundle_id, max(p.duration) AS duration FROM appstore.products AS p GROUP BY p.product_id, p.bundle_id
+        ) AS p ON p.product_id = g.product_id AND p.bundle_id = g.bundle_id
+        WHERE g.first < g.after
+    ), change AS (
+        SELECT g.first AS place, g.value, g.currency, CASE WHEN NOT g.is_trial THEN g.n ELSE 0 END AS paid,
+               CASE WHEN NOT g.is_trial THEN g.without_price ELSE 0 END AS without_price, 0::bigint AS in_grace,
+               CASE WHEN g.is_trial THEN g.n ELSE 0 END AS trials, g.mrr
+        FROM charged AS g
+        UNION ALL
+        SELECT g.after, g.value, g.currency, CASE WHEN NOT g.is_trial THEN -g.n ELSE 0 END,
+               CASE WHEN NOT g.is_trial THEN -g.without_price ELSE 0 END,
+               CASE WHEN NOT g.is_trial AND g.grace < g.after THEN -g.n ELSE 0 END, CASE WHEN g.is_trial THEN -g.n ELSE 0 END,
+               -g.mrr
+        FROM charged AS g
+        UNION ALL
+        SELECT greatest(g.grace, g.first), g.value, g.currency, 0, 0, g.n, 0, 0
+        FROM charged AS g WHERE g.grace < g.after AND NOT g.is_trial
+    ), running AS (
+        SELECT d.place, d.day, k.value, k.currency,
+               sum(sum(c.paid)) OVER key AS paid, sum(sum(c.without_price)) OVER key AS without_price,
+               sum(sum(c.in_grace)) OVER key AS in_grace, sum(sum(c.trials)) OVER key AS trials, sum(sum(c.mrr)) OVER key AS mrr
+        FROM (SELECT DISTINCT c.value, c.currency FROM change AS c) AS k
+        CROSS JOIN (SELECT d.day, row_number() OVER (ORDER BY d.day) AS place FROM unnest(days) AS d (day)) AS d
+        LEFT JOIN change AS c ON c.place = d.place AND c.value = k.value AND c.currency IS NOT DISTINCT FROM k.currency
+        GROUP BY d.place, d.day, k.value, k.currency
+        WINDOW key AS (PARTITION BY k.value, k.currency ORDER BY d.place)
+    )
+    SELECT r.day, r.value, r.currency, r.paid::bigint, r.without_price::bigint, r.in_grace::bigint, r.trials::bigint,
+           round(coalesce(r.mrr, 0) / 1000, 2), appstore_reports.end_of(r.day) >= now()
+    FROM running AS r WHERE r.paid > 0 OR r.trials > 0;
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.levels(days date[], by text, sandbox boolean) IS 'What is active at the end of each day, by value and currency: see active_subscriptions and mrr, which read it.';
+
+CREATE FUNCTION appstore_reports.movement(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, new_subscriptions bigint, renewals bigint, expirations bigint, churned bigint, net bigint, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by, every);
+    RETURN QUERY
+    WITH paid AS (
+        SELECT n.purchase_date, n.ended_at, n.renewal_number = 1 OR n.is_trial_conversion AS is_new,
+               appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
+                                          n.offer_discount_type, n.currency) AS value
+        FROM appstore_reports.numbered AS n
+        WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_trial AND n.expires_date > n.purchase_date
+    ), happened AS (
+        SELECT p.value, p.purchase_date AS at, p.is_new::integer AS began, (NOT p.is_new)::integer AS renewed, 0 AS ended FROM paid AS p
+        UNION ALL
+        SELECT p.value, p.ended_at, 0, 0, 1 FROM paid AS p WHERE p.ended_at <= now()
+    )
+    SELECT r.period, h.value, sum(h.began), sum(h.renewed), sum(h.ended), sum(h.ended) - sum(h.renewed),
+           sum(h.began) - sum(h.ended) + sum(h.renewed), r.next > now()
+    FROM appstore_reports.periods(first_day, last_day, every) AS r
+    JOIN happened AS h ON date_trunc(every, h.at)::date = r.period
+    GROUP BY r.period, r.next, h.value
+    ORDER BY r.period, h.value COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.movement(first_day date, last_day date, by text, every text, sandbox boolean) IS 'How active_subscriptions moved in each period of a range: new ones (the first paid charge of a contract), less churned ones (those that ended, less renewals). A customer who returns is a renewal, so churned may be negative. every is day, week, month, quarter or year.';
+
+CREATE FUNCTION appstore_reports.mrr(at date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric, is_incomplete boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT * FROM appstore_reports.mrr_of_days(ARRAY[at], by, sandbox)
+$$;
+
+COMMENT ON FUNCTION appstore_reports.mrr(at date, by text, sandbox boolean) IS 'Monthly recurring revenue at the end of the day (UTC), in units of each currency: the prices of active_subscriptions, each by the duration of its product: a day ×30, 3 days ×10, a week ×4, 2 weeks ×2, 4 weeks or a month ×1, 2 months 1/2, 3 months 1/3, 6 months 1/6, a year 1/12. mrr_usd is by the rate of the day in appstore.fx_rates. without_price counts those of which only a receipt is known. Apple advises against using price for financial reconciliation.';
+
+CREATE FUNCTION appstore_reports.mrr_by_month(first_day date, last_day date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric, is_incomplete boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT * FROM appstore_reports.mrr_of_days(
+        ARRAY(SELECT p.next - 1 FROM appstore_reports.periods(first_day, last_day, 'month') AS p), by, sandbox)
+$$;
+
+COMMENT ON FUNCTION appstore_reports.mrr_by_month(first_day date, last_day date, by text, sandbox boolean) IS 'mrr at the end of each month that overlaps the range; of a month that lasts, now, and flagged. Apple advises against using price for financial reconciliation.';
+
+CREATE FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric, is_incomplete boolean)
+    LANGUAGE sql STABLE ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT l.day, l.value, l.currency, l.subscriptions, l.without_price, l.mrr,
+           round(l.mrr * appstore_reports.usd_rate(l.currency, l.day), 2), l.is_incomplete
+    FROM appstore_reports.levels(days, by, sandbox) AS l
+    WHERE l.subscriptions > 0
+    ORDER BY l.day, l.value COLLATE "C", l.currency COLLATE "C"
+$$;
+
+COMMENT ON FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean) IS 'What mrr and mrr_by_month return, for any days.';
+
+CREATE FUNCTION appstore_reports.periods(first_day date, last_day date, every text) RETURNS TABLE(period date, next date)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT p.start::date, (p.start + step.length)::date
+    FROM (SELECT CASE periods.every WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || periods.every)::interval END AS length) AS step,
+         generate_series(date_trunc(periods.every, periods.first_day::timestamp),
+                         least(periods.last_day, (statement_timestamp() AT TIME ZONE 'UTC')::date)::timestamp, step.length) AS p (start)
+    WHERE isfinite(periods.first_day)
+$$;
+
+COMMENT ON FUNCTION appstore_reports.periods(first_day date, last_day date, every text) IS 'The periods that overlap a range of days and have begun, each with the first day of the next one.';
+
+CREATE FUNCTION appstore_reports.refunds(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, currency text, transactions bigint, refunded bigint, refund_rate numeric, gross numeric, refunded_amount numeric, revenue numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by, every);
+    RETURN QUERY
+    SELECT s.period, s.value, s.currency, s.n, s.refunded, round(s.refunded::numeric / s.n, 6), round(s.gross / 1000, 2),
+           round(s.lost / 100000000, 2), round(s.gross / 1000 - s.lost / 100000000, 2), r.next > now()
+    FROM (
+        SELECT date_trunc(every, c.purchase_date)::date AS period,
+               appstore_reports.dimension(by, c.bundle_id, c.product_id, c.storefront, c.offer_type, c.offer_identifier,
+                                          c.offer_discount_type, c.currency) AS value,
+               c.currency, count(*) AS n, count(c.refunded_at) AS refunded, coalesce(sum(c.price), 0) AS gross,
+               coalesce(sum(c.price * c.refunded_percentage), 0) AS lost
+        FROM appstore_reports.charges AS c
+        WHERE c.environment = v_environment AND c.is_purchased AND NOT c.is_trial AND c.price IS DISTINCT FROM 0
+          AND c.purchase_date >= date_trunc(every, first_day::timestamp)
+        GROUP BY 1, 2, 3
+    ) AS s
+    JOIN appstore_reports.periods(first_day, last_day, every) AS r ON r.period = s.period
+    ORDER BY s.period, s.value COLLATE "C", s.currency COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.refunds(first_day date, last_day date, by text, every text, sandbox boolean) IS 'Paid charges of subscriptions and single purchases, how many of them were refunded since, in full or in part, and the revenue that is left. A refund belongs to the period of the purchase, so figures of the past change. Apple advises against using price for financial reconciliation.';
+
+CREATE FUNCTION appstore_reports.renewal_status_at(at date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, status text, subscriptions bigint, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_end         timestamptz := appstore_reports.end_of(at);
+    v_from        timestamptz := v_end - interval '90 days'; -- as in appstore_reports.levels
+    v_recent      timestamp := CASE WHEN v_from > now() - interval '200 days' THEN v_from AT TIME ZONE 'UTC' END;
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by);
+    RETURN QUERY
+    SELECT at, s.value, s.status, count(*), v_end >= now()
+    FROM (
+        SELECT appstore_reports.dimension(by, c.bundle_id, c.product_id, c.storefront, c.offer_type, c.offer_identifier,
+                                          c.offer_discount_type, c.currency) AS value,
+               CASE WHEN c.expires_date < v_end THEN 'billing_issue'
+                    WHEN coalesce(e.kind = 'will_not_renew', NOT m.will_renew) THEN 'set_to_cancel'
+                    ELSE 'set_to_renew' END AS status
+        FROM appstore_reports.charges AS c
+        LEFT JOIN LATERAL (
+            -- Apple charges a renewal up to a day before the period begins, and the customer may turn renewal off in between.
+            SELECT e.kind FROM appstore.effect_log AS e
+            WHERE e.original_transaction_id = c.original_transaction_id AND e.environment = c.environment
+              AND e.kind IN ('will_renew', 'will_not_renew')
+              AND e.occurred_at >= c.purchase_date - CASE WHEN c.transaction_reason = 'RENEWAL' THEN interval '24 hours' ELSE '0' END
+              AND e.occurred_at < v_end
+            ORDER BY e.occurred_at DESC, e.kind DESC
+            LIMIT 1
+        ) AS e ON true
+        -- Without such an effect, what the register of the current period says, if it said so by then.
+        LEFT JOIN LATERAL (
+            SELECT m.will_renew FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = c.original_transaction_id AND m.environment = c.environment
+              AND m.current_transaction_id = c.transaction_id AND m.renewal_signed_date < v_end OFFSET 0
+        ) AS m ON true
+        WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_trial
+          AND c.purchase_date < v_end AND c.ended_at >= v_end
+          AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
+    ) AS s
+    GROUP BY s.value, s.status
+    ORDER BY s.value COLLATE "C", s.status;
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.renewal_status_at(at date, by text, sandbox boolean) IS 'active_subscriptions by what was to happen to them at the end of the day (UTC): set_to_renew, set_to_cancel, or billing_issue for a grace period. By the effects will_renew and will_not_renew, so also of the past.';
+
+CREATE FUNCTION appstore_reports.retention(product text DEFAULT NULL::text, unit text DEFAULT 'month'::text, first_day date DEFAULT NULL::date, last_day date DEFAULT NULL::date, sandbox boolean DEFAULT false) RETURNS TABLE(bundle_id text, product_identifier text, product_duration text, cohort date, period_number integer, cohort_size bigint, subscriptions bigint, refunded bigint, retained bigint, retention numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(NULL, unit);
+    RETURN QUERY
+    WITH paid AS ( -- 1. charges of the standard price: a cohort begins with the first of them
+        SELECT c.bundle_id, c.product_id, c.original_transaction_id, c.purchase_date::date AS day, c.refunded_at,
+               min(c.purchase_date::date) OVER subscription AS began,
+               max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length
+        FROM appstore_reports.charges AS c
+        WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_trial AND NOT c.is_intro
+          AND c.expires_date IS NOT NULL AND c.product_id = coalesce(product, c.product_id)
+        WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.original_transaction_id)
+    ), timed AS ( -- 2. with the duration of the product, else that of the subscription's longest period
+        SELECT p.*, CASE coalesce(d.duration, '') WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
+                    WHEN '' THEN CASE WHEN p.length BETWEEN 0 AND 1 THEN 'P1D' WHEN p.length = 3 THEN 'P3D'
+                                      WHEN p.length BETWEEN 6 AND 8 THEN 'P1W' WHEN p.length BETWEEN 12 AND 16 THEN 'P2W'
+                                      WHEN p.length BETWEEN 27 AND 37 THEN 'P1M' WHEN p.length BETWEEN 58 AND 62 THEN 'P2M'
+                                      WHEN p.length BETWEEN 88 AND 95 THEN 'P3M' WHEN p.length BETWEEN 179 AND 185 THEN 'P6M'
+                                      WHEN p.length BETWEEN 363 AND 375 THEN 'P1Y' END
+                    ELSE d.duration END AS duration
+        FROM paid AS p
+        LEFT JOIN (
+            SELECT q.product_id, q.bundle_id, max(q.duration) AS duration FROM appstore.products AS q GROUP BY q.product_id, q.bundle_id
+        ) AS d ON d.product_id = p.product_id AND d.bundle_id = p.bundle_id
+        WHERE (first_day IS NULL OR p.began >= date_trunc(unit, first_day::timestamp))
+          AND (last_day IS NULL OR date_trunc(unit, p.began::timestamp) <= last_day)
+    ), placed AS ( -- 3. each subscription in the periods that it paid
+        SELECT t.bundle_id, t.product_id, t.duration, date_trunc(unit, t.began::timestamp)::date AS cohort, t.original_transaction_id,
+               round((t.day - t.began) / l.days)::integer AS place, l.days, bool_and(t.refunded_at IS NOT NULL) AS is_refunded
+        FROM timed AS t
+        JOIN (VALUES ('P1D', 1.0), ('P3D', 3), ('P1W', 7), ('P2W', 14), ('P1M', 30.4375), ('P2M', 60.875), ('P3M', 91.3125),
+                     ('P6M', 182.625), ('P1Y', 365.25)) AS l (duration, days) ON l.duration = t.duration
+        GROUP BY t.bundle_id, t.product_id, t.duration, date_trunc(unit, t.began::timestamp)::date, t.original_transaction_id,
+                 round((t.day - t.began) / l.days)::integer, l.days
+    ), counted AS (
+        SELECT p.bundle_id, p.product_id, p.duration, p.cohort, p.days, p.place, count(*) AS n,
+               count(*) FILTER (WHERE p.is_refunded) AS refunded
+        FROM placed AS p GROUP BY p.bundle_id, p.product_id, p.duration, p.cohort, p.days, p.place
+    ), cohorts AS (
+        SELECT c.bundle_id, c.product_id, c.duration, c.cohort, c.days, c.n AS size, r.next
+        FROM counted AS c CROSS JOIN LATERAL appstore_reports.periods(c.cohort, c.cohort, unit) AS r
+        WHERE c.place = 0
+    )
+    SELECT k.bundle_id, k.product_id, k.duration, k.cohort, s.place, k.size, coalesce(c.n, 0), coalesce(c.refunded, 0),
+           coalesce(c.n - c.refunded, 0), round(coalesce(c.n - c.refunded, 0)::numeric / k.size, 6),
+           k.next + (s.place * k.days)::double precision * interval '1 day' > now()
+    FROM cohorts AS k
+    CROSS JOIN LATERAL (SELECT max(c.place) FROM counted AS c WHERE c.bundle_id = k.bundle_id AND c.product_id = k.product_id
+                                                                   AND c.duration = k.duration) AS last (place)
+    CROSS JOIN LATERAL generate_series(0, last.place) AS s (place)
+    LEFT JOIN counted AS c ON c.bundle_id = k.bundle_id AND c.product_id = k.product_id AND c.duration = k.duration AND c.cohort = k.cohort
+                          AND c.place = s.place
+    WHERE k.cohort + (s.place * k.days)::double precision * interval '1 day' <= now()
+    ORDER BY k.bundle_id COLLATE "C", k.product_id COLLATE "C", k.duration, k.cohort, s.place;
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.retention(product text, unit text, first_day date, last_day date, sandbox boolean) IS 'Cohorts by the unit (day, week, month, quarter, year) of the first paid charge of a product, without trials and introductory offers, and how many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product begins another cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. product null for all.';
+
+CREATE FUNCTION appstore_reports.subscriptions_daily(first_day date, last_day date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, subscriptions bigint, in_grace bigint, trials bigint, is_incomplete boolean)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT l.day, l.value, sum(l.subscriptions)::bigint, sum(l.in_grace)::bigint, sum(l.trials)::bigint, l.is_incomplete
+    FROM appstore_reports.levels(
+        ARRAY(SELECT p.period FROM appstore_reports.periods(first_day, last_day, 'day') AS p), by, sandbox) AS l
+    GROUP BY l.day, l.value, l.is_incomplete
+    ORDER BY l.day, l.value COLLATE "C"
+$$;
+
+COMMENT ON FUNCTION appstore_reports.subscriptions_daily(first_day date, last_day date, by text, sandbox boolean) IS 'active_subscriptions at the end of each day of a range. A day without any has no row.';
+
+CREATE FUNCTION appstore_reports.times_a_month(duration text, is_intro boolean, days integer) RETURNS numeric
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE CASE WHEN is_intro THEN NULL ELSE duration END
+        WHEN 'P1D' THEN 30.0
+        WHEN 'P3D' THEN 10.0
+        WHEN 'P7D' THEN 4.0 WHEN 'P1W' THEN 4.0
+        WHEN 'P2W' THEN 2.0
+        WHEN 'P4W' THEN 1.0 WHEN 'P1M' THEN 1.0
+        WHEN 'P2M' THEN 1.0 / 2
+        WHEN 'P3M' THEN 1.0 / 3
+        WHEN 'P6M' THEN 1.0 / 6
+        WHEN 'P12M' THEN 1.0 / 12 WHEN 'P1Y' THEN 1.0 / 12
+        ELSE CASE
+            WHEN NOT is_intro AND duration IS NOT NULL THEN 28.0 / nullif(days, 0)
+            WHEN days BETWEEN 27 AND 33 THEN 1.0
+            WHEN days BETWEEN 363 AND 375 THEN 1.0 / 12
+            WHEN days BETWEEN 6 AND 8 THEN 4.0
+            WHEN days BETWEEN 88 AND 95 THEN 1.0 / 3
+            WHEN days BETWEEN 179 AND 185 THEN 1.0 / 6
+            WHEN days BETWEEN 58 AND 62 THEN 1.0 / 2
+            WHEN days BETWEEN 12 AND 16 THEN 2.0
+            WHEN days = 3 THEN 10.0
+            WHEN days BETWEEN 0 AND 1 THEN 30.0
+            ELSE 28.0 / nullif(days, 0) END
+        END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.times_a_month(duration text, is_intro boolean, days integer) IS 'By what the price of a period is multiplied for MRR: by the duration of the product, or by the days of the period where that is unknown or the period is an introductory offer.';
+
+CREATE FUNCTION appstore_reports.trials(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, trials bigint, converted bigint, refunded bigint, pending bigint, conversion_rate numeric, is_incomplete boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+BEGIN
+    PERFORM appstore_reports.check_arguments(by, every);
+    RETURN QUERY
+    WITH trial AS (
+        SELECT date_trunc(every, n.purchase_date)::date AS period,
+               appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
+                                          n.offer_discount_type, n.currency) AS value,
+               n.next_is_trial IS FALSE AND NOT n.next_is_refunded AS is_converted,
+               n.next_is_trial IS FALSE AND n.next_is_refunded AS is_refunded,
+               n.next_is_trial IS NULL AND n.ended_at > now() AS is_open,
+               n.original_transaction_id
+        FROM appstore_reports.numbered AS n
+        WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND n.is_trial
+    )
+    SELECT r.period, t.value, count(*), count(*) FILTER (WHERE t.is_converted), count(*) FILTER (WHERE t.is_refunded),
+           count(*) FILTER (WHERE t.is_open AND m.will_renew IS NOT FALSE),
+           round(count(*) FILTER (WHERE t.is_converted)::numeric / count(*), 6),
+           r.next > now() OR bool_or(t.is_open)
+    FROM appstore_reports.periods(first_day, last_day, every) AS r
+    JOIN trial AS t ON t.period = r.period
+    LEFT JOIN appstore.contracts AS m ON m.original_transaction_id = t.original_transaction_id AND m.environment = v_environment
+                                     AND t.is_open
+    GROUP BY r.period, r.next, t.value
+    ORDER BY r.period, t.value COLLATE "C";
+END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.trials(first_day date, last_day date, by text, every text, sandbox boolean) IS 'Free trials by the period in which they began, and how many became paid: converted have a paid charge as their next one, refunded one that was refunded since, pending have not ended and will renew. All others were abandoned. A period is incomplete until its last trial ended.';
+
+CREATE FUNCTION appstore_reports.usd_rate(currency text, day date) RETURNS numeric
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN usd_rate.currency = 'USD' THEN 1 ELSE (
+        SELECT f.per_unit FROM appstore.fx_rates AS f
+        WHERE f.currency = usd_rate.currency AND f.day <= usd_rate.day ORDER BY f.day DESC LIMIT 1) END
+$$;
+
+COMMENT ON FUNCTION appstore_reports.usd_rate(currency text, day date) IS 'US dollars for one unit of the currency on a day, by appstore.fx_rates; null without a rate.';
 
 CREATE AGGREGATE appstore.chained_digest(text) (
     SFUNC = appstore.chain_link,
@@ -9719,7 +11056,7 @@ COMMENT ON COLUMN appstore.audit_log.audit_id IS 'The number of the entry.';
 
 COMMENT ON COLUMN appstore.audit_log.at IS 'When it was done.';
 
-COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it.';
+COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it, or the person who used the console.';
 
 COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
 
@@ -9915,6 +11252,72 @@ COMMENT ON COLUMN appstore.client_posts.conflict IS 'Derived: why the post did n
 
 ALTER TABLE appstore.consents ALTER COLUMN consent_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME appstore.consents_consent_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE appstore.console_logins (
+    token_hash bytea NOT NULL,
+    person text NOT NULL,
+    role text NOT NULL COLLATE pg_catalog."C",
+    shows_bodies boolean NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT console_logins_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
+    CONSTRAINT console_logins_role_known CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text])))
+);
+
+COMMENT ON TABLE appstore.console_logins IS 'The links of `appstore-inbox console login` that are not used yet. Each works once, for 60 seconds.';
+
+COMMENT ON COLUMN appstore.console_logins.token_hash IS 'The SHA-256 of the token in the link.';
+
+COMMENT ON COLUMN appstore.console_logins.person IS 'The login that made the link.';
+
+COMMENT ON COLUMN appstore.console_logins.role IS 'What that login may do: viewer or operator.';
+
+COMMENT ON COLUMN appstore.console_logins.shows_bodies IS 'Whether the login is a member of appstore_bodies.';
+
+COMMENT ON COLUMN appstore.console_logins.expires_at IS 'When the link stops working.';
+
+CREATE TABLE appstore.console_sessions (
+    session_id bigint NOT NULL,
+    session_hash bytea NOT NULL,
+    person text NOT NULL,
+    role text NOT NULL COLLATE pg_catalog."C",
+    shows_bodies boolean NOT NULL,
+    began_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    ended_by text,
+    CONSTRAINT console_sessions_ended_by CHECK (((ended_at IS NULL) = (ended_by IS NULL))),
+    CONSTRAINT console_sessions_hash_is_sha256 CHECK ((octet_length(session_hash) = 32)),
+    CONSTRAINT console_sessions_role_known CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text])))
+);
+
+COMMENT ON TABLE appstore.console_sessions IS 'The sessions of the console, for 30 days after their end.';
+
+COMMENT ON COLUMN appstore.console_sessions.session_id IS 'The number by which appstore.end_console_session ends it.';
+
+COMMENT ON COLUMN appstore.console_sessions.session_hash IS 'The SHA-256 of the secret in the browser''s cookie.';
+
+COMMENT ON COLUMN appstore.console_sessions.person IS 'The login that made the link; the audit names it as the actor.';
+
+COMMENT ON COLUMN appstore.console_sessions.role IS 'viewer or operator. The session ends when the person loses the role.';
+
+COMMENT ON COLUMN appstore.console_sessions.shows_bodies IS 'Whether the person may ask for the body of an event.';
+
+COMMENT ON COLUMN appstore.console_sessions.began_at IS 'When the link was used.';
+
+COMMENT ON COLUMN appstore.console_sessions.expires_at IS 'When it ends by itself: twelve hours after its beginning.';
+
+COMMENT ON COLUMN appstore.console_sessions.ended_at IS 'When it was ended before that.';
+
+COMMENT ON COLUMN appstore.console_sessions.ended_by IS 'Who ended it.';
+
+ALTER TABLE appstore.console_sessions ALTER COLUMN session_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.console_sessions_session_id_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -10411,7 +11814,8 @@ CREATE TABLE appstore.effect_log (
     product_id text COLLATE pg_catalog."C",
     order_no uuid,
     user_id text COLLATE pg_catalog."C",
-    vouched_bundle_id text COLLATE pg_catalog."C"
+    vouched_bundle_id text COLLATE pg_catalog."C",
+    grace_period_expires_date timestamp with time zone
 );
 
 COMMENT ON TABLE appstore.effect_log IS 'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit. Read appstore.effects, which has the order number of today.';
@@ -10431,6 +11835,8 @@ COMMENT ON COLUMN appstore.effect_log.order_no IS 'The order of the transaction 
 COMMENT ON COLUMN appstore.effect_log.user_id IS 'The owner at the commit; a later owner does not change it.';
 
 COMMENT ON COLUMN appstore.effect_log.vouched_bundle_id IS 'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
+
+COMMENT ON COLUMN appstore.effect_log.grace_period_expires_date IS 'Of the start of a grace period, or of a found status that tells of one: its end, which the register of the renewal keeps for the latest only.';
 
 CREATE VIEW appstore.effects AS
  SELECT e.effect_id,
@@ -10506,7 +11912,7 @@ CREATE TABLE appstore.redeliveries (
     types text[] COLLATE pg_catalog."C",
     state text DEFAULT 'open'::text NOT NULL COLLATE pg_catalog."C",
     asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    actor text DEFAULT SESSION_USER NOT NULL,
+    actor text DEFAULT appstore.actor() NOT NULL,
     note text,
     sent bigint DEFAULT 0 NOT NULL,
     ended_at timestamp with time zone,
@@ -10629,8 +12035,10 @@ CREATE TABLE appstore.products (
     product_id text NOT NULL COLLATE pg_catalog."C",
     entitlement text NOT NULL COLLATE pg_catalog."C",
     days integer,
+    duration text COLLATE pg_catalog."C",
     CONSTRAINT products_days_positive CHECK ((days > 0)),
-    CONSTRAINT products_days_within_a_century CHECK ((days <= 36500))
+    CONSTRAINT products_days_within_a_century CHECK ((days <= 36500)),
+    CONSTRAINT products_duration_is_a_period CHECK ((duration ~ '^P[1-9][0-9]{0,2}[DWMY]$'::text))
 );
 
 COMMENT ON TABLE appstore.products IS 'The entitlements of an app''s product: rows that the operator writes. A product that is not listed gives an entitlement of its own name. Apps share an entitlement where their rows name the same one.';
@@ -10640,6 +12048,8 @@ COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product
 COMMENT ON COLUMN appstore.products.entitlement IS 'A name of yours, which several products may share.';
 
 COMMENT ON COLUMN appstore.products.days IS 'How long a non-renewing product lasts from its purchase; null for ever.';
+
+COMMENT ON COLUMN appstore.products.duration IS 'How long a period of an auto-renewable subscription lasts, by ISO 8601 (P1W, P1M, P1Y), for reports; null where the periods themselves say it. The greatest one of the product''s rows counts.';
 
 CREATE VIEW appstore.entitlement_terms AS
  SELECT m.environment,
@@ -10814,6 +12224,19 @@ COMMENT ON TABLE appstore.fence IS 'One row: the contract between the schema and
 COMMENT ON COLUMN appstore.fence.is_only IS 'Always true: the key of the only row.';
 
 COMMENT ON COLUMN appstore.fence.contract IS 'The version of the last breaking step.';
+
+CREATE TABLE appstore.fx_rates (
+    currency text NOT NULL COLLATE pg_catalog."C",
+    day date NOT NULL,
+    per_unit numeric NOT NULL,
+    CONSTRAINT fx_rates_per_unit_positive CHECK ((per_unit > (0)::numeric))
+);
+
+COMMENT ON TABLE appstore.fx_rates IS 'Exchange rates for reports: rows that the operator writes. A rate holds until the next one of its currency; US dollars need none. Without a rate a figure in US dollars is null.';
+
+COMMENT ON COLUMN appstore.fx_rates.day IS 'The day (UTC) from which the rate holds.';
+
+COMMENT ON COLUMN appstore.fx_rates.per_unit IS 'US dollars for one unit of the currency.';
 
 CREATE TABLE appstore.history_counts (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -11102,6 +12525,7 @@ CREATE TABLE appstore.import_items (
     environment appstore.environment NOT NULL,
     state appstore.import_item_state DEFAULT 'open'::appstore.import_item_state NOT NULL,
     event_id bigint,
+    last_event_id bigint,
     asked smallint DEFAULT 0 NOT NULL,
     failures smallint DEFAULT 0 NOT NULL,
     is_given boolean NOT NULL,
@@ -11124,9 +12548,11 @@ COMMENT ON COLUMN appstore.import_items.state IS 'What became of it so far.';
 
 COMMENT ON COLUMN appstore.import_items.event_id IS 'The first event that its answer became; null where the answer was empty.';
 
+COMMENT ON COLUMN appstore.import_items.last_event_id IS 'The last one: its user becomes the owner when none of them waits in the queue.';
+
 COMMENT ON COLUMN appstore.import_items.asked IS 'Requests that were answered, refused or failed.';
 
-COMMENT ON COLUMN appstore.import_items.failures IS 'Requests that failed since the last answer.';
+COMMENT ON COLUMN appstore.import_items.failures IS 'Requests in a row that failed for this reason.';
 
 COMMENT ON COLUMN appstore.import_items.is_given IS 'The environment is that of the file or of the command: no other one is asked.';
 
@@ -11136,75 +12562,7 @@ COMMENT ON COLUMN appstore.import_items.user_id IS 'Who owns it, until that is a
 
 COMMENT ON COLUMN appstore.import_items.revision IS 'Where its transaction history goes on, while it is being read.';
 
-COMMENT ON COLUMN appstore.import_items.reason IS 'Why it failed, or fails; contract_unclear: the answer has several contracts and does not tell to which one the id belongs; not_linked: no purchase is known to which its user could be linked.';
-
-CREATE TABLE appstore.imports (
-    import_id integer NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment appstore.environment,
-    depth text NOT NULL COLLATE pg_catalog."C",
-    file_name text NOT NULL,
-    file_sha256 bytea,
-    state text DEFAULT 'loading'::text NOT NULL COLLATE pg_catalog."C",
-    made_by text NOT NULL,
-    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    touched_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    ended_at timestamp with time zone,
-    items integer DEFAULT 0 NOT NULL,
-    last_line integer DEFAULT 0 NOT NULL,
-    next_line integer DEFAULT 1 NOT NULL,
-    repeated integer DEFAULT 0 NOT NULL,
-    bad_lines integer DEFAULT 0 NOT NULL,
-    found integer DEFAULT 0 NOT NULL,
-    covered integer DEFAULT 0 NOT NULL,
-    unknown integer DEFAULT 0 NOT NULL,
-    failed integer DEFAULT 0 NOT NULL,
-    CONSTRAINT imports_depth_is_known CHECK ((depth = ANY (ARRAY['statuses'::text, 'history'::text]))),
-    CONSTRAINT imports_ended_in_the_end CHECK (((state = ANY (ARRAY['stopped'::text, 'done'::text])) = (ended_at IS NOT NULL))),
-    CONSTRAINT imports_file_is_known CHECK (((state = 'loading'::text) OR (octet_length(file_sha256) = 32))),
-    CONSTRAINT imports_state_is_known CHECK ((state = ANY (ARRAY['loading'::text, 'running'::text, 'paused'::text, 'stopped'::text, 'done'::text])))
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
-
-COMMENT ON TABLE appstore.imports IS 'The imports of files with ids of customers, one row each. appstore.import_status shows them with their progress.';
-
-COMMENT ON COLUMN appstore.imports.import_id IS 'The number of the import.';
-
-COMMENT ON COLUMN appstore.imports.environment IS 'The environment of all items that name none; null to ask Production first, then Sandbox.';
-
-COMMENT ON COLUMN appstore.imports.depth IS 'statuses: what customers may use today. history: all their transactions.';
-
-COMMENT ON COLUMN appstore.imports.file_name IS 'The name of the file, for people.';
-
-COMMENT ON COLUMN appstore.imports.file_sha256 IS 'By this the same file is known again; null while it is loaded.';
-
-COMMENT ON COLUMN appstore.imports.state IS 'loading: the file is being read; running; paused; stopped: an operator ended it; done.';
-
-COMMENT ON COLUMN appstore.imports.made_by IS 'The login that began it, and the actor of its owner links.';
-
-COMMENT ON COLUMN appstore.imports.made_at IS 'When it was begun, and from when its owner links count.';
-
-COMMENT ON COLUMN appstore.imports.touched_at IS 'When a part of the file was loaded last. What is loading and was not touched for an hour is removed.';
-
-COMMENT ON COLUMN appstore.imports.ended_at IS 'When it was stopped or done.';
-
-COMMENT ON COLUMN appstore.imports.items IS 'Items, each id once.';
-
-COMMENT ON COLUMN appstore.imports.last_line IS 'The greatest line of its items.';
-
-COMMENT ON COLUMN appstore.imports.next_line IS 'The first line that is in no chunk yet.';
-
-COMMENT ON COLUMN appstore.imports.repeated IS 'Lines whose id an earlier line had.';
-
-COMMENT ON COLUMN appstore.imports.bad_lines IS 'Lines that were not imported.';
-
-COMMENT ON COLUMN appstore.imports.found IS 'Items in this state; this column and the following ones without those that a chunk has not reported yet.';
-
-COMMENT ON COLUMN appstore.imports.covered IS 'Items in this state.';
-
-COMMENT ON COLUMN appstore.imports.unknown IS 'Items in the state unknown_to_apple.';
-
-COMMENT ON COLUMN appstore.imports.failed IS 'Items in this state.';
+COMMENT ON COLUMN appstore.import_items.reason IS 'Why it failed, or fails; contract_unclear: the answer has several contracts and does not tell to which one the id belongs; not_linked: no purchase is known to which its user could be linked; not_owner: another user owns that purchase; database_ and a code: the database refuses it.';
 
 CREATE VIEW appstore.import_misses AS
  SELECT i.import_id,
@@ -11236,7 +12594,7 @@ COMMENT ON COLUMN appstore.import_misses.id IS 'The id.';
 
 COMMENT ON COLUMN appstore.import_misses.environment IS 'The environment that the file or the command names; null where both were asked.';
 
-COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear or not_linked: found, but the user is no owner; not_asked: the import was stopped; else the error, such as apple_4000006.';
+COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear, not_linked or not_owner: found, but the user is no owner; not_asked: the import was stopped; else the error, such as apple_4000006.';
 
 COMMENT ON COLUMN appstore.import_misses.state IS 'The state of the item.';
 
@@ -11268,6 +12626,7 @@ CREATE VIEW appstore.import_status AS
     r.made_at,
     r.ended_at,
     r.items,
+    r.last_line,
     r.repeated,
     r.bad_lines,
     n.found,
@@ -11276,19 +12635,19 @@ CREATE VIEW appstore.import_status AS
     n.failed,
     n.waiting,
     (r.items - n.settled) AS remaining,
-    n.failing_with,
+    COALESCE(n.failing_with, w.no_worker) AS failing_with,
     k.rate,
     b.allowance,
     b.blocked_until,
         CASE
-            WHEN (r.state = 'running'::text) THEN (COALESCE((b.blocked_until - statement_timestamp()), '00:00:00'::interval) + (((((r.items - n.settled) - n.waiting))::double precision / k.rate) * '00:00:01'::interval))
+            WHEN (r.state = 'running'::text) THEN (COALESCE((b.blocked_until - statement_timestamp()), '00:00:00'::interval) + (((GREATEST(((r.items - n.settled) - n.waiting), 0))::double precision / k.rate) * '00:00:01'::interval))
             ELSE NULL::interval
         END AS time_left,
         CASE
-            WHEN (b.allowance > (0)::double precision) THEN (((((r.items - n.settled) - n.waiting))::double precision / b.allowance) * '00:00:01'::interval)
+            WHEN (b.allowance > (0)::double precision) THEN (((GREATEST(((r.items - n.settled) - n.waiting), 0))::double precision / b.allowance) * '00:00:01'::interval)
             ELSE NULL::interval
         END AS least_time
-   FROM (((appstore.imports r
+   FROM ((((appstore.imports r
      CROSS JOIN LATERAL ( SELECT (r.found + (COALESCE(sum(c.found), (0)::bigint))::integer) AS found,
             (r.covered + (COALESCE(sum(c.covered), (0)::bigint))::integer) AS covered,
             (r.unknown + (COALESCE(sum(c.unknown), (0)::bigint))::integer) AS unknown,
@@ -11309,6 +12668,16 @@ CREATE VIEW appstore.import_status AS
                     WHEN 'statuses'::text THEN 'subscription_statuses'::text
                     ELSE 'transaction_history'::text
                 END))) b ON (true))
+     LEFT JOIN LATERAL ( SELECT ('no worker asks in '::text || e.environment) AS no_worker
+           FROM unnest(enum_range(NULL::appstore.environment)) e(environment)
+          WHERE ((r.state = 'running'::text) AND (b.blocked_until IS NULL) AND ((EXISTS ( SELECT
+                   FROM appstore.import_chunks c
+                  WHERE ((c.import_id = r.import_id) AND (c.environment = e.environment) AND (c.phase <> 'link'::text) AND (c.run_at < (statement_timestamp() - '00:10:00'::interval))))) OR ((r.next_line = 1) AND (r.touched_at < (statement_timestamp() - '00:10:00'::interval)) AND (e.environment = COALESCE(r.environment, 'Production'::appstore.environment)))) AND (NOT (EXISTS ( SELECT
+                   FROM (appstore.imports other
+                     JOIN appstore.import_chunks c USING (import_id))
+                  WHERE ((other.bundle_id = r.bundle_id) AND (other.depth = r.depth) AND (c.environment = e.environment) AND c.is_leased AND (c.run_at > statement_timestamp()))))))
+          ORDER BY e.environment
+         LIMIT 1) w ON (true))
   WHERE (r.state <> 'loading'::text);
 
 COMMENT ON VIEW appstore.import_status IS 'The imports, how far they are, and when they will be done.';
@@ -11331,6 +12700,8 @@ COMMENT ON COLUMN appstore.import_status.ended_at IS 'When it was stopped or don
 
 COMMENT ON COLUMN appstore.import_status.items IS 'How many ids it has, each counted once.';
 
+COMMENT ON COLUMN appstore.import_status.last_line IS 'The greatest line of its ids.';
+
 COMMENT ON COLUMN appstore.import_status.repeated IS 'Lines whose id an earlier line had.';
 
 COMMENT ON COLUMN appstore.import_status.bad_lines IS 'Lines that were not imported.';
@@ -11347,7 +12718,7 @@ COMMENT ON COLUMN appstore.import_status.waiting IS 'Ids that Apple did not know
 
 COMMENT ON COLUMN appstore.import_status.remaining IS 'Ids that are not settled.';
 
-COMMENT ON COLUMN appstore.import_status.failing_with IS 'Why requests fail or wait; null where they do not.';
+COMMENT ON COLUMN appstore.import_status.failing_with IS 'Why requests fail or wait; null where they do not. no worker asks in …: for ten minutes none was there that processes the app and environment, and has a key that Apple accepts.';
 
 COMMENT ON COLUMN appstore.import_status.rate IS 'Ids settled in a second, of the last ten minutes without the times in which nothing was settled; null while it is not known.';
 
@@ -12006,19 +13377,19 @@ COMMENT ON COLUMN appstore.reconcile_status.answered IS 'Those whose answer coul
 
 COMMENT ON COLUMN appstore.reconcile_status.changed IS 'Those whose answer changed what the customer may use, or until when.';
 
-COMMENT ON COLUMN appstore.reconcile_status.wrong_ratio IS 'Of sample: the share of the answers of the last 30 days that changed the ledger: how often the books were wrong. null without an answer.';
+COMMENT ON COLUMN appstore.reconcile_status.wrong_ratio IS 'Of sample: the share of the answers of the last 30 days that changed it: how often the ledger was wrong. null without an answer.';
 
 CREATE TABLE appstore.reconcile_walks (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
     environment appstore.environment NOT NULL,
     walk text NOT NULL COLLATE pg_catalog."C",
     until timestamp with time zone NOT NULL,
-    CONSTRAINT reconcile_walks_walk_is_known CHECK ((walk = ANY (ARRAY['before 3 days'::text, 'after 1 hour'::text, 'after 1 day'::text, 'after 3 days'::text, 'after 7 days'::text, 'after 30 days'::text, 'purchases'::text, 'refunds'::text, 'sample'::text])))
+    CONSTRAINT reconcile_walks_walk_is_known CHECK ((walk = ANY (ARRAY['before 3 days'::text, 'before 2 days'::text, 'before 1 day'::text, 'after 1 hour'::text, 'after 1 day'::text, 'after 3 days'::text, 'after 7 days'::text, 'after 30 days'::text, 'purchases'::text, 'refunds'::text, 'late refunds'::text, 'sample'::text])))
 );
 
 COMMENT ON TABLE appstore.reconcile_walks IS 'How far appstore.reconcile has looked for stale contracts, of each app and environment whose key a worker has had.';
 
-COMMENT ON COLUMN appstore.reconcile_walks.walk IS 'before and after: ends of periods, so long before or after them; purchases: events with a purchase and without its renewal; refunds: refund requests, 48 hours after Apple asked; sample: the random questions.';
+COMMENT ON COLUMN appstore.reconcile_walks.walk IS 'before and after: ends of periods, so long before or after them; purchases: events with a purchase and without its renewal; refunds and late refunds: refund requests, 48 hours and a week after Apple asked; sample: the random questions.';
 
 COMMENT ON COLUMN appstore.reconcile_walks.until IS 'What happened until here was looked at: the ends, outcomes, or due times of requests. The share of the day until here was asked about.';
 
@@ -12053,6 +13424,107 @@ COMMENT ON COLUMN appstore.refund_requests.reason IS 'consumptionRequestReason o
 COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS 'The transaction of a copy that was merged before and signed later; null in everything that Apple is known to send, whose copies name one transaction. Depends on the order of arrival and is not part of the state.';
 
 COMMENT ON COLUMN appstore.refund_requests.is_advanced_commerce IS 'Whether the transaction was bought through the Advanced Commerce API, so that Apple takes answers of version 1 only.';
+
+CREATE TABLE appstore.repairs (
+    repair_id bigint NOT NULL,
+    action text NOT NULL COLLATE pg_catalog."C",
+    filter appstore.repair_filter NOT NULL,
+    note text,
+    actor text NOT NULL,
+    asked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expected bigint NOT NULL,
+    state text DEFAULT 'running'::text NOT NULL COLLATE pg_catalog."C",
+    run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    progress appstore.repair_progress,
+    ended_at timestamp with time zone,
+    last_error text,
+    CONSTRAINT repairs_action_is_known CHECK ((action = ANY (ARRAY['requeue'::text, 'discard'::text]))),
+    CONSTRAINT repairs_ended_in_the_end CHECK (((state = 'running'::text) = (ended_at IS NULL))),
+    CONSTRAINT repairs_failed_by_an_error CHECK (((state <> 'failed'::text) OR (last_error IS NOT NULL))),
+    CONSTRAINT repairs_state_is_known CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text, 'failed'::text])))
+);
+
+COMMENT ON TABLE appstore.repairs IS 'Repairs of all events that meet conditions, which the console takes step by step: a restart goes on with them. Each step is in audit_log, too.';
+
+COMMENT ON COLUMN appstore.repairs.repair_id IS 'The number of the repair.';
+
+COMMENT ON COLUMN appstore.repairs.action IS 'requeue or discard.';
+
+COMMENT ON COLUMN appstore.repairs.filter IS 'Which events.';
+
+COMMENT ON COLUMN appstore.repairs.note IS 'Free text of the actor, as in audit_log: do not name users here. Of a discard, the reason of the outcomes.';
+
+COMMENT ON COLUMN appstore.repairs.actor IS 'The person or login that asked for it.';
+
+COMMENT ON COLUMN appstore.repairs.asked_at IS 'When it was asked for.';
+
+COMMENT ON COLUMN appstore.repairs.expected IS 'How many events met the conditions then; 10001 means more than 10,000.';
+
+COMMENT ON COLUMN appstore.repairs.state IS 'running; done; stopped (by an operator); failed: the database refused a step.';
+
+COMMENT ON COLUMN appstore.repairs.run_at IS 'When its next step is due.';
+
+COMMENT ON COLUMN appstore.repairs.progress IS 'What the last step returned; before the first one, when the repair was asked for.';
+
+COMMENT ON COLUMN appstore.repairs.ended_at IS 'When it was no longer running.';
+
+COMMENT ON COLUMN appstore.repairs.last_error IS 'Why the last step was not taken.';
+
+CREATE VIEW appstore.repair_status AS
+ SELECT r.repair_id,
+    r.action,
+    jsonb_strip_nulls(to_jsonb(r.filter)) AS conditions,
+    r.note,
+    r.actor,
+    r.asked_at,
+    r.state,
+    r.expected,
+    COALESCE((r.progress).events, (0)::bigint) AS repaired,
+    COALESCE((r.progress).event_id, (0)::bigint) AS checked_upto,
+    r.ended_at,
+    r.last_error,
+        CASE
+            WHEN ((r.state = 'running'::text) AND ((r.progress).events > 0)) THEN ((GREATEST((r.expected - (r.progress).events), (0)::bigint))::double precision * ((statement_timestamp() - (r.progress).started_at) / ((r.progress).events)::double precision))
+            ELSE NULL::interval
+        END AS time_left
+   FROM appstore.repairs r;
+
+COMMENT ON VIEW appstore.repair_status IS 'The repairs that the console runs or ran, and how far each is.';
+
+COMMENT ON COLUMN appstore.repair_status.repair_id IS 'The number of the repair.';
+
+COMMENT ON COLUMN appstore.repair_status.action IS 'requeue or discard.';
+
+COMMENT ON COLUMN appstore.repair_status.conditions IS 'Which events, as appstore.repair_filter.';
+
+COMMENT ON COLUMN appstore.repair_status.note IS 'Why.';
+
+COMMENT ON COLUMN appstore.repair_status.actor IS 'The person or login that asked for it.';
+
+COMMENT ON COLUMN appstore.repair_status.asked_at IS 'When it was asked for.';
+
+COMMENT ON COLUMN appstore.repair_status.state IS 'running, done, stopped or failed.';
+
+COMMENT ON COLUMN appstore.repair_status.expected IS 'How many events met the conditions then; 10001 means more than 10,000.';
+
+COMMENT ON COLUMN appstore.repair_status.repaired IS 'How many events were repaired so far.';
+
+COMMENT ON COLUMN appstore.repair_status.checked_upto IS 'The last event that was checked; the walk goes by id.';
+
+COMMENT ON COLUMN appstore.repair_status.ended_at IS 'When it ended.';
+
+COMMENT ON COLUMN appstore.repair_status.last_error IS 'Why the last step was not taken.';
+
+COMMENT ON COLUMN appstore.repair_status.time_left IS 'At the rate so far; null where it has ended, or has repaired nothing yet.';
+
+ALTER TABLE appstore.repairs ALTER COLUMN repair_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME appstore.repairs_repair_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE appstore.retention (
     is_only boolean DEFAULT true NOT NULL,
@@ -12523,6 +13995,309 @@ COMMENT ON COLUMN appstore.unmatched.ordered_bundle_id IS 'The app that it was o
 
 COMMENT ON COLUMN appstore.unmatched.periods IS 'How many paid periods of the contract have no user.';
 
+CREATE VIEW appstore_reports.charges AS
+ SELECT t.environment,
+    t.transaction_id,
+    t.original_transaction_id,
+    t.bundle_id,
+    t.product_id,
+    t.is_subscription,
+    t.is_purchased,
+    t.storefront,
+    t.offer_type,
+    t.offer_identifier,
+    t.offer_discount_type,
+    t.currency,
+    t.price,
+    t.transaction_reason,
+    t.purchase_date,
+    t.expires_date,
+    r.grace_ends_at,
+    LEAST(
+        CASE
+            WHEN t.is_subscription THEN COALESCE(r.grace_ends_at, t.expires_date)
+            ELSE NULL::timestamp with time zone
+        END, t.revocation_date, r.replaced_at) AS ended_at,
+    COALESCE((t.offer_discount_type = 'FREE_TRIAL'::text), false) AS is_trial,
+    ((NOT (t.offer_type IS DISTINCT FROM 1)) AND (t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'::text)) AS is_intro,
+        CASE
+            WHEN (t.is_purchased AND (t.is_upgraded IS NOT TRUE)) THEN t.revocation_date
+            ELSE NULL::timestamp with time zone
+        END AS refunded_at,
+        CASE
+            WHEN (t.is_purchased AND (t.is_upgraded IS NOT TRUE) AND (t.revocation_date IS NOT NULL)) THEN COALESCE(t.revocation_percentage, 100000)
+            ELSE 0
+        END AS refunded_percentage,
+    GREATEST(t.signed_date, t.receipt_date) AS stated_at
+   FROM (appstore.transactions t
+     LEFT JOIN appstore_reports.corrections() r(environment, transaction_id, is_copy, replaced_at, grace_ends_at) ON (((r.transaction_id = t.transaction_id) AND (r.environment = t.environment))))
+  WHERE (r.is_copy IS NOT TRUE);
+
+COMMENT ON VIEW appstore_reports.charges IS 'What all reports are made of: each charge once, and until when it gave access.';
+
+COMMENT ON COLUMN appstore_reports.charges.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
+
+COMMENT ON COLUMN appstore_reports.charges.is_purchased IS 'False for what a family member shares.';
+
+COMMENT ON COLUMN appstore_reports.charges.grace_ends_at IS 'The end of the grace period in which no charge came.';
+
+COMMENT ON COLUMN appstore_reports.charges.ended_at IS 'The end of access: the earliest of expires_date, or the end of the grace period, of a refund or revocation, and of what replaced it.';
+
+COMMENT ON COLUMN appstore_reports.charges.is_trial IS 'Whether it is a free trial, of whatever offer.';
+
+COMMENT ON COLUMN appstore_reports.charges.is_intro IS 'Whether it is a paid introductory offer.';
+
+COMMENT ON COLUMN appstore_reports.charges.refunded_at IS 'When Apple refunded it, in full or in part; null of a charge that an upgrade replaced.';
+
+COMMENT ON COLUMN appstore_reports.charges.refunded_percentage IS 'Thousandths of a per cent of the price that were refunded.';
+
+COMMENT ON COLUMN appstore_reports.charges.stated_at IS 'When Apple signed or stated it last.';
+
+CREATE VIEW appstore_reports.numbered AS
+ SELECT c.environment,
+    c.transaction_id,
+    c.original_transaction_id,
+    c.bundle_id,
+    c.product_id,
+    c.is_subscription,
+    c.is_purchased,
+    c.storefront,
+    c.offer_type,
+    c.offer_identifier,
+    c.offer_discount_type,
+    c.currency,
+    c.price,
+    c.transaction_reason,
+    c.purchase_date,
+    c.expires_date,
+    c.grace_ends_at,
+    c.ended_at,
+    c.is_trial,
+    c.is_intro,
+    c.refunded_at,
+    c.refunded_percentage,
+    c.stated_at,
+    row_number() OVER contract AS renewal_number,
+    COALESCE((lag(c.is_trial) OVER contract AND (NOT c.is_trial)), false) AS is_trial_conversion,
+    lead(c.is_trial) OVER contract AS next_is_trial,
+    (lead(c.refunded_at) OVER contract IS NOT NULL) AS next_is_refunded
+   FROM appstore_reports.charges c
+  WINDOW contract AS (PARTITION BY c.environment, c.original_transaction_id, c.is_purchased ORDER BY c.purchase_date, (length(c.transaction_id)), c.transaction_id);
+
+COMMENT ON VIEW appstore_reports.numbered IS 'appstore_reports.charges with the place of each charge in its contract. Sorts all charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_subscription IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_purchased IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.grace_ends_at IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.ended_at IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_trial IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_intro IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.refunded_at IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.refunded_percentage IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.stated_at IS 'See charges.';
+
+COMMENT ON COLUMN appstore_reports.numbered.renewal_number IS '1 for the first charge of the contract; a trial counts.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_trial_conversion IS 'Whether it is paid and the charge before it was a trial.';
+
+COMMENT ON COLUMN appstore_reports.numbered.next_is_trial IS 'Whether the next charge is a trial; null where there is none.';
+
+COMMENT ON COLUMN appstore_reports.numbered.next_is_refunded IS 'Whether the next charge was refunded.';
+
+CREATE VIEW appstore_reports.transactions AS
+ SELECT COALESCE(m.user_id, n.original_transaction_id) AS rc_original_app_user_id,
+    COALESCE(m.user_id, n.original_transaction_id) AS rc_last_seen_app_user_id_alias,
+    n.storefront AS country,
+        CASE
+            WHEN (n.storefront IS NOT NULL) THEN 'from_sdk'::text
+            ELSE NULL::text
+        END AS country_source,
+    n.product_id AS product_identifier,
+    NULL::text AS product_display_name,
+    p.duration AS product_duration,
+    (n.purchase_date AT TIME ZONE 'UTC'::text) AS start_time,
+        CASE
+            WHEN n.is_subscription THEN (n.expires_date AT TIME ZONE 'UTC'::text)
+            ELSE NULL::timestamp without time zone
+        END AS end_time,
+    (n.grace_ends_at AT TIME ZONE 'UTC'::text) AS grace_period_end_time,
+    (n.ended_at AT TIME ZONE 'UTC'::text) AS effective_end_time,
+    'app_store'::text AS store,
+    n.is_subscription AS is_auto_renewable,
+    n.is_trial AS is_trial_period,
+    n.is_intro AS is_in_intro_offer_period,
+    (n.environment = 'Sandbox'::appstore.environment) AS is_sandbox,
+    (((((n.price)::numeric * 0.001) * ((100000 - n.refunded_percentage))::numeric) / (100000)::numeric) *
+        CASE
+            WHEN (n.currency = 'USD'::text) THEN (1)::numeric
+            ELSE ( SELECT f.per_unit
+               FROM appstore.fx_rates f
+              WHERE ((f.currency = n.currency) AND (f.day <= ((n.purchase_date AT TIME ZONE 'UTC'::text))::date))
+              ORDER BY f.day DESC
+             LIMIT 1)
+        END) AS price_in_usd,
+    (((n.price)::numeric * 0.001) *
+        CASE
+            WHEN (n.currency = 'USD'::text) THEN (1)::numeric
+            ELSE ( SELECT f.per_unit
+               FROM appstore.fx_rates f
+              WHERE ((f.currency = n.currency) AND (f.day <= ((n.purchase_date AT TIME ZONE 'UTC'::text))::date))
+              ORDER BY f.day DESC
+             LIMIT 1)
+        END) AS purchase_price_in_usd,
+    NULL::numeric AS takehome_percentage,
+    NULL::numeric AS tax_percentage,
+    NULL::numeric AS commission_percentage,
+    n.transaction_id AS store_transaction_id,
+    n.original_transaction_id AS original_store_transaction_id,
+    (n.refunded_at AT TIME ZONE 'UTC'::text) AS refunded_at,
+    e.unsubscribe_detected_at,
+    e.billing_issues_detected_at,
+    n.currency AS purchased_currency,
+    ((((n.price)::numeric * 0.001) * ((100000 - n.refunded_percentage))::numeric) / (100000)::numeric) AS price_in_purchased_currency,
+    ((n.price)::numeric * 0.001) AS purchase_price_in_purchased_currency,
+    COALESCE(p.entitlements, ARRAY[n.product_id]) AS entitlement_identifiers,
+    n.renewal_number,
+    n.is_trial_conversion,
+    NULL::text AS presented_offering,
+        CASE
+            WHEN n.is_purchased THEN 'PURCHASED'::text
+            ELSE 'FAMILY_SHARED'::text
+        END AS ownership_type,
+    NULL::text AS reserved_subscriber_attributes,
+    NULL::text AS custom_subscriber_attributes,
+    NULL::text AS platform,
+    NULL::text AS experiment_id,
+    NULL::text AS experiment_variant,
+    (n.stated_at AT TIME ZONE 'UTC'::text) AS updated_at,
+    n.offer_identifier AS offer,
+        CASE n.offer_type
+            WHEN 1 THEN 'introductory'::text
+            WHEN 2 THEN 'promotional'::text
+            WHEN 3 THEN 'offer_code'::text
+            WHEN 4 THEN 'win_back'::text
+            ELSE (n.offer_type)::text
+        END AS offer_type,
+    (m.started_at AT TIME ZONE 'UTC'::text) AS first_seen_time,
+    NULL::timestamp without time zone AS auto_resume_time
+   FROM (((appstore_reports.numbered n
+     LEFT JOIN appstore.contracts m ON (((m.original_transaction_id = n.original_transaction_id) AND (m.environment = n.environment))))
+     LEFT JOIN ( SELECT p_1.product_id,
+            p_1.bundle_id,
+            max(p_1.duration) AS duration,
+            array_agg(p_1.entitlement ORDER BY p_1.entitlement) AS entitlements
+           FROM appstore.products p_1
+          GROUP BY p_1.product_id, p_1.bundle_id) p ON (((p.product_id = n.product_id) AND (p.bundle_id = n.bundle_id))))
+     LEFT JOIN ( SELECT e_1.environment,
+            e_1.transaction_id,
+            (
+                CASE
+                    WHEN (max(e_1.occurred_at) FILTER (WHERE (e_1.kind = 'will_renew'::text)) > max(e_1.occurred_at) FILTER (WHERE (e_1.kind = 'will_not_renew'::text))) THEN NULL::timestamp with time zone
+                    ELSE max(e_1.occurred_at) FILTER (WHERE (e_1.kind = 'will_not_renew'::text))
+                END AT TIME ZONE 'UTC'::text) AS unsubscribe_detected_at,
+            (min(e_1.occurred_at) FILTER (WHERE (e_1.kind = ANY (ARRAY['billing_retry_started'::text, 'grace_period_started'::text]))) AT TIME ZONE 'UTC'::text) AS billing_issues_detected_at
+           FROM appstore.effect_log e_1
+          WHERE (e_1.kind = ANY (ARRAY['will_renew'::text, 'will_not_renew'::text, 'billing_retry_started'::text, 'grace_period_started'::text]))
+          GROUP BY e_1.environment, e_1.transaction_id) e ON (((e.transaction_id = n.transaction_id) AND (e.environment = n.environment))));
+
+COMMENT ON VIEW appstore_reports.transactions IS 'A row for each charge, also of Sandbox, with the column names of RevenueCat''s Scheduled Data Exports, so that queries for these run here. Times are in UTC. Columns that nothing here knows are null. Prices are what Apple''s transactions say: Apple advises against using price for financial reconciliation.';
+
+COMMENT ON COLUMN appstore_reports.transactions.rc_original_app_user_id IS 'The user to whom the contract belongs today, else the contract''s originalTransactionId.';
+
+COMMENT ON COLUMN appstore_reports.transactions.rc_last_seen_app_user_id_alias IS 'The same as rc_original_app_user_id.';
+
+COMMENT ON COLUMN appstore_reports.transactions.country IS 'The storefront, as Apple names it: three letters, such as USA.';
+
+COMMENT ON COLUMN appstore_reports.transactions.country_source IS 'from_sdk where the storefront is known.';
+
+COMMENT ON COLUMN appstore_reports.transactions.product_identifier IS 'The product.';
+
+COMMENT ON COLUMN appstore_reports.transactions.product_display_name IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.product_duration IS 'The duration in appstore.products; null where no row of the product has one.';
+
+COMMENT ON COLUMN appstore_reports.transactions.start_time IS 'purchaseDate.';
+
+COMMENT ON COLUMN appstore_reports.transactions.end_time IS 'expiresDate of a subscription.';
+
+COMMENT ON COLUMN appstore_reports.transactions.grace_period_end_time IS 'The end of the grace period in which no charge came; null otherwise.';
+
+COMMENT ON COLUMN appstore_reports.transactions.effective_end_time IS 'The end of access: of the period or its grace period, or earlier by a refund, a revocation or an upgrade.';
+
+COMMENT ON COLUMN appstore_reports.transactions.store IS 'Always app_store.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_auto_renewable IS 'Whether it is a period of an auto-renewable subscription.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_trial_period IS 'Whether it is a free trial, of whatever offer.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_in_intro_offer_period IS 'Whether it is a paid introductory offer.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_sandbox IS 'Whether the environment is Sandbox.';
+
+COMMENT ON COLUMN appstore_reports.transactions.price_in_usd IS 'price_in_purchased_currency by the rate of the day in appstore.fx_rates; null without a rate.';
+
+COMMENT ON COLUMN appstore_reports.transactions.purchase_price_in_usd IS 'purchase_price_in_purchased_currency by the rate of the day in appstore.fx_rates; null without a rate.';
+
+COMMENT ON COLUMN appstore_reports.transactions.takehome_percentage IS 'Always null: Apple does not tell it.';
+
+COMMENT ON COLUMN appstore_reports.transactions.tax_percentage IS 'Always null: Apple does not tell it.';
+
+COMMENT ON COLUMN appstore_reports.transactions.commission_percentage IS 'Always null: Apple does not tell it.';
+
+COMMENT ON COLUMN appstore_reports.transactions.store_transaction_id IS 'Apple''s transactionId, the key within an environment.';
+
+COMMENT ON COLUMN appstore_reports.transactions.original_store_transaction_id IS 'Apple''s originalTransactionId: the contract.';
+
+COMMENT ON COLUMN appstore_reports.transactions.refunded_at IS 'When it was refunded, in full or in part; null where an upgrade replaced it.';
+
+COMMENT ON COLUMN appstore_reports.transactions.unsubscribe_detected_at IS 'When the customer turned off renewal in this period and did not turn it on again.';
+
+COMMENT ON COLUMN appstore_reports.transactions.billing_issues_detected_at IS 'When Apple first said that the renewal of this period failed.';
+
+COMMENT ON COLUMN appstore_reports.transactions.purchased_currency IS 'The currency of the price.';
+
+COMMENT ON COLUMN appstore_reports.transactions.price_in_purchased_currency IS 'The price less its refund; null of a charge that only a receipt tells.';
+
+COMMENT ON COLUMN appstore_reports.transactions.purchase_price_in_purchased_currency IS 'The price; null of a charge that only a receipt tells.';
+
+COMMENT ON COLUMN appstore_reports.transactions.entitlement_identifiers IS 'The entitlements of the product in appstore.products, else its own name.';
+
+COMMENT ON COLUMN appstore_reports.transactions.renewal_number IS 'The place of the charge in its contract, from 1; a trial counts.';
+
+COMMENT ON COLUMN appstore_reports.transactions.is_trial_conversion IS 'Whether it is paid and the charge before it was a trial.';
+
+COMMENT ON COLUMN appstore_reports.transactions.presented_offering IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.ownership_type IS 'PURCHASED or FAMILY_SHARED.';
+
+COMMENT ON COLUMN appstore_reports.transactions.reserved_subscriber_attributes IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.custom_subscriber_attributes IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.platform IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.experiment_id IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.experiment_variant IS 'Always null.';
+
+COMMENT ON COLUMN appstore_reports.transactions.updated_at IS 'When Apple signed or stated the charge last.';
+
+COMMENT ON COLUMN appstore_reports.transactions.offer IS 'The offer''s identifier; introductory offers have none.';
+
+COMMENT ON COLUMN appstore_reports.transactions.offer_type IS 'introductory, promotional, offer_code or win_back.';
+
+COMMENT ON COLUMN appstore_reports.transactions.first_seen_time IS 'The first charge of the contract.';
+
+COMMENT ON COLUMN appstore_reports.transactions.auto_resume_time IS 'Always null.';
+
 ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_default DEFAULT;
 
 ALTER TABLE ONLY appstore.inbox ATTACH PARTITION appstore.inbox_first FOR VALUES FROM (MINVALUE) TO ('10000000');
@@ -12559,6 +14334,12 @@ ALTER TABLE ONLY appstore.client_posts
 
 ALTER TABLE ONLY appstore.consents
     ADD CONSTRAINT consents_pkey PRIMARY KEY (consent_id);
+
+ALTER TABLE ONLY appstore.console_logins
+    ADD CONSTRAINT console_logins_pkey PRIMARY KEY (token_hash);
+
+ALTER TABLE ONLY appstore.console_sessions
+    ADD CONSTRAINT console_sessions_pkey PRIMARY KEY (session_id);
 
 ALTER TABLE ONLY appstore.consumption_counted
     ADD CONSTRAINT consumption_counted_pkey PRIMARY KEY (transaction_id, environment);
@@ -12607,6 +14388,9 @@ ALTER TABLE ONLY appstore.feed_switch
 
 ALTER TABLE ONLY appstore.fence
     ADD CONSTRAINT fence_pkey PRIMARY KEY (is_only);
+
+ALTER TABLE ONLY appstore.fx_rates
+    ADD CONSTRAINT fx_rates_pkey PRIMARY KEY (currency, day);
 
 ALTER TABLE ONLY appstore.history_counts
     ADD CONSTRAINT history_counts_pkey PRIMARY KEY (bundle_id, environment, mode, class);
@@ -12698,6 +14482,9 @@ ALTER TABLE ONLY appstore.redeliveries
 ALTER TABLE ONLY appstore.refund_requests
     ADD CONSTRAINT refund_requests_pkey PRIMARY KEY (notification_uuid, environment);
 
+ALTER TABLE ONLY appstore.repairs
+    ADD CONSTRAINT repairs_pkey PRIMARY KEY (repair_id);
+
 ALTER TABLE ONLY appstore.retention
     ADD CONSTRAINT retention_pkey PRIMARY KEY (is_only);
 
@@ -12737,6 +14524,8 @@ CREATE INDEX consents_by_user ON appstore.consents USING btree (user_id);
 
 CREATE UNIQUE INDEX consents_in_force ON appstore.consents USING btree (user_id) WHERE (withdrawn_at IS NULL);
 
+CREATE UNIQUE INDEX console_sessions_by_hash ON appstore.console_sessions USING btree (session_hash);
+
 CREATE UNIQUE INDEX consumption_decisions_by_call ON appstore.consumption_decisions USING btree (call_id);
 
 CREATE INDEX consumption_decisions_by_transaction ON appstore.consumption_decisions USING btree (transaction_id, environment);
@@ -12752,6 +14541,8 @@ CREATE INDEX delivery_attempts_about ON appstore.delivery_attempts USING btree (
 CREATE INDEX delivery_attempts_by_endpoint ON appstore.delivery_attempts USING btree (endpoint, attempt_id);
 
 CREATE INDEX effect_log_by_contract ON appstore.effect_log USING btree (original_transaction_id, occurred_at);
+
+CREATE INDEX effect_log_with_grace ON appstore.effect_log USING btree (original_transaction_id) WHERE (grace_period_expires_date IS NOT NULL);
 
 CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (event_id);
 
@@ -12769,7 +14560,7 @@ CREATE INDEX history_windows_open ON appstore.history_windows USING btree (bundl
 
 CREATE INDEX import_chunks_due ON appstore.import_chunks USING btree (import_id, environment, run_at) WHERE (phase <> 'link'::text);
 
-CREATE INDEX import_chunks_to_link ON appstore.import_chunks USING btree (run_at) WHERE (phase = 'link'::text);
+CREATE INDEX import_chunks_to_link ON appstore.import_chunks USING btree (link_at) WHERE (link_at IS NOT NULL);
 
 CREATE UNIQUE INDEX import_items_by_id ON appstore.import_items USING btree (id, import_id);
 
@@ -12873,11 +14664,18 @@ CREATE INDEX reconcile_questions_by_customer ON appstore.reconcile_questions USI
 
 CREATE INDEX reconcile_questions_open ON appstore.reconcile_questions USING btree (question_id) WHERE (result IS NULL);
 
-CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches USING btree (bundle_id, environment, next_at);
+CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches USING btree (bundle_id, environment, (
+CASE rule
+    WHEN 'no_renewal_info'::text THEN 1
+    WHEN 'in_retry'::text THEN 2
+    ELSE 0
+END), next_at);
 
 CREATE INDEX redeliveries_open ON appstore.redeliveries USING btree (endpoint, redelivery_id) WHERE (state = 'open'::text);
 
 CREATE INDEX refund_requests_by_transaction ON appstore.refund_requests USING btree (transaction_id, signed_date);
+
+CREATE INDEX repairs_running ON appstore.repairs USING btree (run_at, repair_id) WHERE (state = 'running'::text);
 
 CREATE INDEX tells_by_xid ON appstore.tells USING btree (xid, tell_id);
 
@@ -12894,6 +14692,8 @@ CREATE INDEX transactions_by_first_token ON appstore.transactions USING btree (f
 CREATE INDEX transactions_by_later_token ON appstore.transactions USING btree (app_account_token) WHERE (app_account_token <> first_token);
 
 CREATE INDEX transactions_by_period ON appstore.transactions USING btree (period_no);
+
+CREATE INDEX transactions_not_renewed ON appstore.transactions USING btree (original_transaction_id) WHERE ((transaction_id <> original_transaction_id) AND (transaction_reason IS DISTINCT FROM 'RENEWAL'::text));
 
 CREATE INDEX transactions_of_later_token ON appstore.transactions USING btree (original_transaction_id) WHERE (app_account_token <> first_token);
 

@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// The program: two daemons, `ingest` and `worker`, and the operator's commands.
+/// The program: its daemons, `ingest`, `worker` and `console`, and the operator's commands.
 package struct AppStoreInbox: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "appstore-inbox",
@@ -14,7 +14,7 @@ package struct AppStoreInbox: AsyncParsableCommand {
             MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, DoctorCommand.self, TailCommand.self,
             UserCommand.self, ExplainCommand.self, VerifyCommand.self, RequeueCommand.self, DiscardCommand.self, ReplayCommand.self,
             KeyCommand.self, EndpointCommand.self, RedeliverCommand.self, ConsumptionCommand.self, HistoryCommand.self,
-            ReconcileCommand.self, ImportCommand.self, AppleCommand.self,
+            ReconcileCommand.self, ImportCommand.self, AppleCommand.self, ConsoleCommand.self,
         ]
     )
 

@@ -4,7 +4,7 @@ import ServerAPI
 
 /// A part of an import, leased by this process: items of one app and environment, each to be asked.
 struct ImportChunk: Sendable {
-    enum Depth: String, Sendable {
+    enum Depth: String, CaseIterable, Sendable {
         /// What customers may use today.
         case statuses
         /// All their transactions.
@@ -26,20 +26,19 @@ struct ImportChunk: Sendable {
     let firstLine: Int32
     /// Names the lease.
     let epoch: Int64
-    let lane: CallLane
-    let depth: Depth
+    let lane: ImportLane
     /// Leases in a row that failed.
     let failures: Int
     let items: [Item]
 
     func request(_ item: Item) -> ServerAPIRequest {
-        switch depth {
-        case .statuses: ServerAPIRequest(.subscriptionStatuses, of: lane.bundleID, in: lane.environment, path: [item.id])
+        switch lane.depth {
+        case .statuses: ServerAPIRequest(.subscriptionStatuses, of: lane.app.bundleID, in: lane.app.environment, path: [item.id])
         case .history:
             ServerAPIRequest(
                 .transactionHistory,
-                of: lane.bundleID,
-                in: lane.environment,
+                of: lane.app.bundleID,
+                in: lane.app.environment,
                 path: [item.id],
                 query: item.revision.map { [.init("revision", $0)] } ?? []
             )

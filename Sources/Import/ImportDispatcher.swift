@@ -4,10 +4,9 @@ import Postgres
 import Reporting
 import ServerAPI
 import ServiceLifecycle
-import Synchronization
 import Systemd
 
-/// Leases chunks, and asks the items of each in a task of its own. Each app and environment has slots of its own: none delays another.
+/// Leases chunks, and asks the items of each in a task of its own. Each lane has slots of its own: none delays another.
 struct ImportDispatcher: Sendable {
     let configuration: ImportService.Configuration
     let store: ImportStore
@@ -16,7 +15,10 @@ struct ImportDispatcher: Sendable {
     let logger: Logger
     let heartbeat: @Sendable () -> LoopHeartbeat
     private let outage = EdgeTrigger()
-    private let slots: ImportSlots
+    private let lanes: ImportLanes
+
+    /// Chunks whose users become owners between two leases: those that wait for their events would keep the loop.
+    private static let linksInARow = 10
 
     init(
         configuration: ImportService.Configuration,
@@ -32,7 +34,7 @@ struct ImportDispatcher: Sendable {
         self.exchange = exchange
         self.logger = logger
         self.heartbeat = heartbeat
-        slots = ImportSlots(perLane: configuration.slots)
+        lanes = ImportLanes(perLane: configuration.slots, backoff: configuration.backoff)
     }
 
     /// Runs until graceful shutdown, then until the chunks in flight are released.
@@ -45,12 +47,18 @@ struct ImportDispatcher: Sendable {
             while !Task.isShuttingDownGracefully, !Task.isCancelled {
                 heartbeat.beat()
                 do {
-                    let free = slots.free(for: client.lanes.sorted(), at: .now)
+                    let known = client.openLanes.sorted().flatMap { app in
+                        ImportChunk.Depth.allCases.map { ImportLane(app: app, depth: $0) }
+                    }
+                    let free = lanes.free(of: known, at: .now)
                     for chunk in free.isEmpty ? [] : try await store.lease(free) {
-                        slots.acquire(chunk.lane)
+                        lanes.acquire(chunk.lane)
                         group.addTask { await ask(chunk) }
                     }
-                    while try await store.link(), !Task.isShuttingDownGracefully { heartbeat.beat() }
+                    for _ in 0..<Self.linksInARow where !Task.isShuttingDownGracefully {
+                        guard try await store.link() else { break }
+                        heartbeat.beat()
+                    }
                     if outage.ended() { logger.notice("imports can use the database again") }
                     wait.reset()
                     await Task.rest(for: configuration.pollPause)
@@ -72,16 +80,21 @@ struct ImportDispatcher: Sendable {
             store: store,
             client: client,
             exchange: exchange,
+            lanes: lanes,
             backoff: configuration.backoff,
             logger: logger,
             beat: heartbeat.beat
         )
         do {
-            if case .rests(let delay) = try await walk.run(chunk) { slots.rest(chunk.lane, until: .now + delay) }
+            switch try await walk.run(chunk) {
+            case .over: break
+            case .rests(let delay): lanes.rest(chunk.lane, until: .now + delay)
+            case .silent: lanes.restSilently(chunk.lane, at: .now)
+            }
         } catch {
             databaseFailed(error)
         }
-        slots.release(chunk.lane)
+        lanes.release(chunk.lane)
     }
 
     /// Logs the first failure as a warning.
@@ -90,32 +103,4 @@ struct ImportDispatcher: Sendable {
         let level: Logger.Level = !error.isDatabaseOutage && outage.began() ? .warning : .debug
         logger.log(level: level, "imports cannot use the database", metadata: [LogKey.error: "\(error)"])
     }
-}
-
-/// The chunks that this process can still lease, and the apps that rest.
-private final class ImportSlots: Sendable {
-    private struct State {
-        var taken: [CallLane: Int] = [:]
-        var resting: [CallLane: ContinuousClock.Instant] = [:]
-    }
-
-    private let perLane: Int
-    private let state = Mutex(State())
-
-    init(perLane: Int) {
-        self.perLane = perLane
-    }
-
-    func free(for lanes: [CallLane], at now: ContinuousClock.Instant) -> [(lane: CallLane, count: Int)] {
-        state.withLock { state in
-            state.resting = state.resting.filter { $0.value > now }
-            return lanes.filter { state.resting[$0] == nil }
-                .map { (lane: $0, count: perLane - state.taken[$0, default: 0]) }
-                .filter { $0.count > 0 }
-        }
-    }
-
-    func acquire(_ lane: CallLane) { state.withLock { $0.taken[lane, default: 0] += 1 } }
-    func release(_ lane: CallLane) { state.withLock { $0.taken[lane, default: 1] -= 1 } }
-    func rest(_ lane: CallLane, until instant: ContinuousClock.Instant) { state.withLock { $0.resting[lane] = instant } }
 }

@@ -12,13 +12,13 @@ package struct ImportService: Service {
     /// How imports are asked.
     package struct Configuration: Sendable {
         package var exchange = Exchange.Configuration()
-        /// How many requests of each app and environment this process has in flight.
+        /// How many requests of each app, environment and depth this process has in flight.
         package var slots = 16
         /// The duration of a lease; each answer renews it.
         package var leaseSeconds = 120
         /// The pause between two searches for due chunks.
         package var pollPause: Duration = .milliseconds(500)
-        /// The delays of a chunk that fails.
+        /// The delays of a chunk that fails, and the rests of a lane that is silent.
         package var backoff = Backoff(base: .seconds(5), cap: .seconds(3600), jitter: 0.5)
         /// The pauses while the database is unavailable.
         package var outage = Backoff(base: .milliseconds(200), cap: .seconds(5))

@@ -14,57 +14,76 @@ struct ImportWalk: Sendable {
         case over
         /// None of the app's items can be asked for that long.
         case rests(Duration)
+        /// Apple answers nothing.
+        case silent
     }
 
     let store: ImportStore
     let client: ServerAPIClient
     let exchange: Exchange
+    let lanes: ImportLanes
     let backoff: Backoff
     let logger: Logger
     /// Called before each step.
     let beat: @Sendable () -> Void
 
-    /// Failures in a row, of different items, that end a lease: Apple is the cause.
-    private static let failuresInARow = 3
-    /// How long a request waits for an empty budget, in all, and between two looks at it.
+    /// How long a request waits for an empty budget, in all, and between two tries.
     private static let budgetWait = (longest: Duration.seconds(30), shortest: Duration.milliseconds(100))
+
+    /// A failure that is recorded when something is answered: until then the lane may be silent.
+    private typealias Failure = (item: ImportChunk.Item, reason: String, atMost: Int)
 
     /// Asks until the chunk is settled, fails, or belongs to another process.
     ///
     /// - Throws: what the database refuses. The lease then expires.
     func run(_ chunk: ImportChunk) async throws -> End {
-        var failures = 0
+        var failures: [Failure] = []
         var reason: String?
         // What the answers of this lease were about.
         var answered: Set<String> = []
-        for leased in chunk.items where !answered.contains(leased.id) {
+        // Of a silent lane any item is the first one: three that always fail would keep the others from being asked.
+        let items = lanes.isSilent(chunk.lane) ? chunk.items.shuffled() : chunk.items
+        for leased in items where !answered.contains(leased.id) {
             var item = leased
+            var seen: Set<String> = []
             asking: while true {
                 try Task.checkCancellation()
                 guard !Task.isShuttingDownGracefully else { return try await end(chunk) }
                 beat()
+                let step = ImportStep(await ask(item, in: chunk), about: item, after: seen)
+                if step.isAnswered {
+                    lanes.hear(chunk.lane)
+                    try await record(&failures, in: chunk)
+                }
                 let did: ImportStore.Did?
-                switch ImportStep(await ask(item, in: chunk), about: item, in: chunk) {
+                switch step {
                 case .shutDown: return try await end(chunk)
                 case .rest(let reason, let delay):
-                    try await store.end(chunk, reason: reason, after: delay, counts: false)
+                    try await end(chunk, reason: reason)
                     return .rests(delay)
                 case .dropRevision:
                     item.revision = nil
                     continue
                 case .store(let elements):
-                    failures = 0
-                    did = try await store.settle(item, with: elements, in: chunk)
+                    did = try await settle(item, with: elements, in: chunk, &reason)
                     item.revision = elements.revision
+                    if let revision = elements.revision { seen.insert(revision) }
                     answered.formUnion(elements.contracts)
-                case .unknown:
-                    failures = 0
-                    did = try await store.miss(item, reason: nil, in: chunk)
-                case .failed(let cause, let atMost):
-                    failures += atMost == 1 ? 0 : 1
+                case .unknown: did = try await store.miss(item, reason: nil, in: chunk)
+                case .failed(let cause, let atMost, isAnswered: true):
                     reason = atMost == 1 ? reason : cause
                     log("an item of an import cannot be asked", item, in: chunk, cause)
                     did = try await store.miss(item, reason: cause, atMost: atMost, in: chunk)
+                case .failed(let cause, let atMost, isAnswered: false):
+                    reason = cause
+                    log("an item of an import cannot be asked", item, in: chunk, cause)
+                    if case .ofLane(let isLong) = lanes.miss(item.id, in: chunk.lane, at: .now) {
+                        if isLong { _ = try await store.miss(item, reason: cause, atMost: atMost, in: chunk) }
+                        try await end(chunk, reason: cause)
+                        return .silent
+                    }
+                    failures.append((item, cause, atMost))
+                    break asking
                 }
                 switch did {
                 case .more: continue
@@ -75,13 +94,37 @@ struct ImportWalk: Sendable {
                     return .over
                 }
             }
-            if failures == Self.failuresInARow { break }
         }
+        try await record(&failures, in: chunk)
         guard let reason else { return try await end(chunk) }
         var generator = SystemRandomNumberGenerator()
         let delay = backoff.delay(afterFailures: chunk.failures + 1, using: &generator)
         try await store.end(chunk, reason: reason, after: delay, counts: true)
         return .over
+    }
+
+    /// Counts failures against their items.
+    private func record(_ failures: inout [Failure], in chunk: ImportChunk) async throws {
+        for failure in failures {
+            _ = try await store.miss(failure.item, reason: failure.reason, atMost: failure.atMost, in: chunk)
+        }
+        failures = []
+    }
+
+    /// Stores an answer. One that the database refuses is a failure of the item: it never stops the others.
+    private func settle(
+        _ item: ImportChunk.Item,
+        with elements: ServerAPIElements,
+        in chunk: ImportChunk,
+        _ reason: inout String?
+    ) async throws -> ImportStore.Did? {
+        do {
+            return try await store.settle(item, with: elements, in: chunk)
+        } catch let error as PostgresError where error.isAboutData {
+            reason = "answer_not_stored"
+            log("an answer of Apple's cannot be stored", item, in: chunk, "\(error)")
+            return try await store.miss(item, reason: reason, atMost: 5, in: chunk)
+        }
     }
 
     /// One request. An empty budget is waited for here: a lease that ended each time would write the database each time.
@@ -99,18 +142,26 @@ struct ImportWalk: Sendable {
         }
     }
 
-    /// Lets another process go on at once.
-    private func end(_ chunk: ImportChunk) async throws -> End {
-        try await store.end(chunk, reason: nil, after: .zero, counts: false)
+    /// Lets another process go on at once. What keeps the lane of this one from asking may not concern it.
+    @discardableResult
+    private func end(_ chunk: ImportChunk, reason: String? = nil) async throws -> End {
+        try await store.end(chunk, reason: reason, after: .zero, counts: false)
         return .over
     }
 
     private func log(_ message: Logger.Message, _ item: ImportChunk.Item, in chunk: ImportChunk, _ reason: String? = nil) {
         var metadata: Logger.Metadata = [
-            LogKey.import: "\(chunk.importID)", LogKey.app: "\(chunk.lane.bundleID)",
-            LogKey.environment: "\(chunk.lane.environment.rawValue)", LogKey.line: "\(item.line)",
+            LogKey.import: "\(chunk.importID)", LogKey.app: "\(chunk.lane.app.bundleID)",
+            LogKey.environment: "\(chunk.lane.app.environment.rawValue)", LogKey.line: "\(item.line)",
         ]
         if let reason { metadata[LogKey.reason] = "\(reason)" }
         logger.debug(message, metadata: metadata)
+    }
+}
+
+extension PostgresError {
+    /// Whether the server refuses the data of a statement, and would do so again.
+    fileprivate var isAboutData: Bool {
+        sqlState.map { ["22", "23", "54"].contains($0.conditionClass) } ?? false
     }
 }

@@ -10,6 +10,8 @@ struct InquiryAttempt: ServerAPIAttempt {
     static let maximumPages: Int64 = 1000
     /// How often an answer is begun anew.
     static let maximumRestarts: Int64 = 3
+    /// The attempts in a row with an answer that cannot be used.
+    private static let maximumUnusable = 3
 
     private let call: LeasedCall
     private var inquiry: Inquiry?
@@ -32,6 +34,9 @@ struct InquiryAttempt: ServerAPIAttempt {
         case .later(let delay):
             // Sandbox is no environment of this installation.
             if let refusal = unknownInProduction, delay.reason == "no_api_key" { return .finish(unknown(refusal)) }
+            if ["answer_malformed", "answer_of_another_app"].contains(delay.reason) {
+                return .finish(.later(reason: delay.reason, atMost: Self.maximumUnusable, notBefore: delay.notBefore))
+            }
             return .finish(result?.callResult { _ in [] } ?? Self.interrupted)
         case .shuttingDown: return .finish(Self.interrupted)
         }
@@ -79,13 +84,15 @@ struct InquiryAttempt: ServerAPIAttempt {
 
     private func taken(_ answer: ServerAPIAnswer, to inquiry: Inquiry) -> CallResult {
         guard inquiry.endpoint.isAnsweredWithTransactions else {
-            return .page([], answer: JSONSerializer.serialize(answer.words(of: inquiry.endpoint)))
+            let words = answer.words(of: inquiry.endpoint)
+            if inquiry.endpoint == .extendRenewalDate, words["success"] == false { return .refused(reason: "not_extended") }
+            return .page([], answer: JSONSerializer.serialize(words))
         }
         let elements: ServerAPIElements
         do {
             elements = try answer.elements()
         } catch {
-            return .later(reason: error.rawValue, atMost: 3)
+            return .later(reason: error.rawValue, atMost: Self.maximumUnusable)
         }
         var read = inquiry
         read.pages += 1
@@ -98,7 +105,7 @@ struct InquiryAttempt: ServerAPIAttempt {
         }
         guard elements.hasMore else { return .page(elements.events, answer: JSONSerializer.serialize(words)) }
         guard let revision = elements.revision, revision != inquiry.revision else {
-            return .later(reason: "page_without_next", atMost: 3)
+            return .later(reason: "page_without_next", atMost: Self.maximumUnusable)
         }
         guard read.pages < Self.maximumPages else { return .refused(reason: "too_many_pages") }
         read.revision = revision

@@ -1,8 +1,8 @@
 package import ServerAPI
 
 extension ServerAPICallHandler {
-    /// Make the calls that ask the App Store Server API, other than consumption. What reconciliation asks in large numbers has slots of its own,
-    /// so that it delays no person.
+    /// Make the calls that ask the App Store Server API, other than consumption. The kinds that reconciliation asks in large numbers have slots of
+    /// their own, so that it delays no other kind.
     package static func inquiries(_ client: ServerAPIClient) -> [ServerAPICallHandler] {
         let reconciled: [ServerAPIEndpoint] = [.subscriptionStatuses, .transactionHistory]
         let others: [ServerAPIEndpoint] = [

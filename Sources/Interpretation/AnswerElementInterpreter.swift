@@ -34,7 +34,7 @@ enum AnswerElementInterpreter: EventInterpreter {
             let transaction = try reading.transaction(entry.signedTransactionInfo, of: element)
             let renewalInfo = try reading.renewalInfo(of: entry, transaction, element)
             facts.add(transaction)
-            facts.add(entry, renewalInfo)
+            facts.add(entry.status, renewalInfo)
         }
         return facts
     }
@@ -119,9 +119,9 @@ extension AnswerElement {
 extension EventFacts {
     /// Adds what an answer says of the contract's renewal, or the member that it lacks: without one, it would take from the register what a
     /// notification knew.
-    fileprivate mutating func add(_ entry: AnswerElement.StatusEntry, _ renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>?) {
+    mutating func add(_ status: Status?, _ renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>?) {
         guard let transaction else { return }
-        guard let renewalInfo, let status = entry.status else {
+        guard let renewalInfo, let status else {
             unhandledReason = "incomplete_status:\(renewalInfo == nil ? "signedRenewalInfo" : "status")"
             return
         }
@@ -158,7 +158,8 @@ extension TransactionFact {
             occurredAt: date.map { min($0, signedDate) } ?? signedDate,
             originalTransactionID: originalTransactionID,
             transactionID: key.id,
-            productID: productID
+            productID: productID,
+            gracePeriodExpiresDate: status == .expired || status == .revoked ? nil : renewalInfo.value.gracePeriodExpiresDate
         )
     }
 }

@@ -50,7 +50,8 @@ package enum NotificationInterpreter {
             occurredAt: verified.notification.signedDate,
             originalTransactionID: verified.contract,
             transactionID: transaction?.key.id,
-            productID: transaction?.productID ?? verified.renewalInfo?.value.productId
+            productID: transaction?.productID ?? verified.renewalInfo?.value.productId,
+            gracePeriodExpiresDate: kind == .gracePeriodStarted ? verified.renewalInfo?.value.gracePeriodExpiresDate : nil
         )
     }
 }

@@ -94,7 +94,8 @@ package enum NotificationV1Interpreter {
             originalTransactionID: contract,
             transactionID: charge?.key.id,
             productID: charge?.productID ?? renewal.productID,
-            vouchedBundleID: notification.bundleID
+            vouchedBundleID: notification.bundleID,
+            gracePeriodExpiresDate: kind == .gracePeriodStarted ? renewal.gracePeriodExpiresDate : nil
         )
     }
 }

@@ -7,7 +7,7 @@ struct NotificationV1Renewal {
     let contract: String?
     let productID: String?
     private let autoRenewStatus: AutoRenewStatus?
-    private let gracePeriodExpiresDate: Timestamp?
+    let gracePeriodExpiresDate: Timestamp?
     private let consentStatus: PriceIncreaseStatus?
 
     init(of body: ResponseBodyV1, among renewals: [V1RenewalFact]) {

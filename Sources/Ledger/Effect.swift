@@ -11,6 +11,8 @@ package struct Effect: Sendable {
     package let productID: String?
     /// The app whose shared secret is the only proof; nil when Apple's signature or TLS proves it.
     package let vouchedBundleID: String?
+    /// The end of the grace period that the effect tells of.
+    package let gracePeriodExpiresDate: Timestamp?
 
     package init(
         key: EffectKey,
@@ -18,7 +20,8 @@ package struct Effect: Sendable {
         originalTransactionID: String?,
         transactionID: String?,
         productID: String?,
-        vouchedBundleID: String? = nil
+        vouchedBundleID: String? = nil,
+        gracePeriodExpiresDate: Timestamp? = nil
     ) {
         self.key = key
         self.occurredAt = occurredAt
@@ -26,6 +29,7 @@ package struct Effect: Sendable {
         self.transactionID = transactionID
         self.productID = productID
         self.vouchedBundleID = vouchedBundleID
+        self.gracePeriodExpiresDate = gracePeriodExpiresDate
     }
 }
 

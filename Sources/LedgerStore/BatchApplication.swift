@@ -74,6 +74,7 @@ struct BatchApplication {
                 "effect_transaction_ids": entries.map(\.effect.transactionID),
                 "product_ids": entries.map(\.effect.productID),
                 "vouched_bundle_ids": entries.map(\.effect.vouchedBundleID),
+                "grace_period_expires_dates": entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) },
             ]
         )
     }
@@ -93,6 +94,7 @@ struct BatchApplication {
                 "original_transaction_ids": entries.map(\.effect.originalTransactionID),
                 "transaction_ids": entries.map(\.effect.transactionID),
                 "product_ids": entries.map(\.effect.productID),
+                "grace_period_expires_dates": entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) },
             ]
         )
     }

@@ -18,6 +18,7 @@ package struct SchemaExpectation: Sendable {
     package static let ingest = SchemaExpectation(role: "appstore_ingest", function: "receive")
     package static let worker = SchemaExpectation(role: "appstore_worker", function: "settle")
     package static let api = SchemaExpectation(role: "appstore_api", function: "api_key")
+    package static let console = SchemaExpectation(role: "appstore_console", function: "console_session")
     /// As the worker it shows the body, too.
     package static let explain = SchemaExpectation(role: "appstore_worker", function: "explain")
 }

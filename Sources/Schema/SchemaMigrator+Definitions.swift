@@ -67,14 +67,14 @@ extension SchemaMigrator {
                    coalesce(array_agg(made.object ORDER BY made.oid), '{}')
             FROM (
                 SELECT p.oid, p.xmin, 'ROUTINE ' || p.oid::regprocedure AS object
-                FROM pg_catalog.pg_proc AS p WHERE p.pronamespace = 'appstore'::regnamespace
+                FROM pg_catalog.pg_proc AS p WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
                 UNION ALL
                 SELECT c.oid, c.xmin, 'VIEW ' || c.oid::regclass
-                FROM pg_catalog.pg_class AS c WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'v'
+                FROM pg_catalog.pg_class AS c WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind = 'v'
                 UNION ALL
                 SELECT t.oid, t.xmin, format('TRIGGER %I ON %s', t.tgname, c.oid::regclass)
                 FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid
-                WHERE c.relnamespace = 'appstore'::regnamespace AND NOT t.tgisinternal
+                WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND NOT t.tgisinternal
             ) AS made
             -- GRANT and REVOKE write rows of the catalogue, too.
             WHERE made.xmin = pg_current_xact_id()::xid AND \(file.name != manifest.grants.name)
@@ -105,7 +105,7 @@ extension SchemaMigrator {
             v_routine record;
         BEGIN
             FOR v_routine IN SELECT p.oid, l.lanname FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_language AS l ON l.oid = p.prolang
-                             WHERE p.pronamespace = 'appstore'::regnamespace AND p.prokind IN ('f', 'p') LOOP
+                             WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND p.prokind IN ('f', 'p') LOOP
                 CASE v_routine.lanname
                     WHEN 'sql' THEN PERFORM pg_catalog.fmgr_sql_validator(v_routine.oid);
                     WHEN 'plpgsql' THEN PERFORM pg_catalog.plpgsql_validator(v_routine.oid);
@@ -128,12 +128,12 @@ extension SchemaMigrator {
             WHERE d.deptype = 'n'
               AND (d.refclassid = 'pg_catalog.pg_class'::regclass
                    AND EXISTS (SELECT FROM pg_catalog.pg_class AS c
-                               WHERE c.oid = d.refobjid AND c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'v')
+                               WHERE c.oid = d.refobjid AND c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind = 'v')
                    OR d.refclassid = 'pg_catalog.pg_proc'::regclass
                    AND EXISTS (SELECT FROM pg_catalog.pg_proc AS p
-                               WHERE p.oid = d.refobjid AND p.pronamespace = 'appstore'::regnamespace))
+                               WHERE p.oid = d.refobjid AND p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)))
               AND coalesce(v.relnamespace::regnamespace::text, (pg_identify_object(d.classid, d.objid, d.objsubid)).schema)
-                  IS DISTINCT FROM 'appstore'
+                  NOT IN ('appstore', 'appstore_reports')
             ORDER BY object
             """
         )

@@ -159,7 +159,8 @@ package struct SchemaMigrator: Sendable {
     }
 
     private static let roles = [
-        "appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_viewer", "appstore_backend", "appstore_api",
+        "appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_viewer", "appstore_backend",
+        "appstore_reporter", "appstore_api", "appstore_console", "appstore_bodies",
     ]
     /// An arbitrary number, the same for every run.
     private static let lockKey: Int64 = 0x6170_7073_746f_7265

@@ -13,5 +13,6 @@ FROM appstore.apply_facts(
     :environment::appstore.environment, :transaction_ids::text[], :candidates::text[], :candidate_contracts::text[],
     :submitted_contracts::text[], :renewed_contracts::text[],
     :effect_ids::uuid[], :other_effect_ids::uuid[], :kinds::text[], :subjects::text[], :event_ids::bigint[], :occurred_at::timestamptz[],
-    :original_transaction_ids::text[], :effect_transaction_ids::text[], :product_ids::text[], :vouched_bundle_ids::text[]
+    :original_transaction_ids::text[], :effect_transaction_ids::text[], :product_ids::text[], :vouched_bundle_ids::text[],
+    :grace_period_expires_dates::timestamptz[]
 ) AS applied (effect_id);

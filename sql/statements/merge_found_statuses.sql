@@ -4,5 +4,6 @@
 SELECT found.effect_id
 FROM appstore.record_found_statuses(
     :environment::appstore.environment, :effect_ids::uuid[], :subjects::text[], :event_ids::bigint[], :occurred_at::timestamptz[],
-    :original_transaction_ids::text[], :transaction_ids::text[], :product_ids::text[]
+    :original_transaction_ids::text[], :transaction_ids::text[], :product_ids::text[],
+    :grace_period_expires_dates::timestamptz[]
 ) AS found (effect_id);

@@ -2,7 +2,9 @@
 -- A worker sends it for each lane of the outbox when the lane has room. No lock outlasts the statement: the lease is the epoch, which each
 -- statement that settles the call repeats, and a time.
 -- Returns a row for each call, with the source and body of its event, which are null when the inbox does not hold the body any more.
-WITH due AS MATERIALIZED ( -- 1. lock: of each app and priority the calls that wait longest, so that a large app does not delay the others
+WITH backlog AS MATERIALIZED ( -- evaluated once, and only where a call of the reconciliation is due
+    SELECT appstore.has_backlog(statement_timestamp()) AS waits
+), due AS MATERIALIZED ( -- 1. lock: of each app and priority the calls that wait longest, so that a large app does not delay the others
     SELECT first.call_id
     FROM unnest(:bundle_ids::text[], :environments::appstore.environment[]) AS lane (bundle_id, environment)
     CROSS JOIN unnest(:kinds::text[]) AS asked (kind)
@@ -11,6 +13,8 @@ WITH due AS MATERIALIZED ( -- 1. lock: of each app and priority the calls that w
         SELECT c.call_id, c.priority, c.run_at FROM appstore.outbox AS c
         WHERE c.state = 'open' AND c.bundle_id = lane.bundle_id AND c.environment = lane.environment
           AND c.kind = asked.kind AND c.priority = class.priority AND c.run_at <= statement_timestamp()
+          -- The reconciliation asks when nothing has been heard of a contract, which may have changed since the call was written.
+          AND (c.priority <> 2 OR NOT (SELECT b.waits FROM backlog AS b) AND appstore.may_be_called(c.environment, c.call_key))
         ORDER BY c.run_at, c.call_id
         LIMIT :limit::bigint
         FOR UPDATE SKIP LOCKED

@@ -121,6 +121,10 @@ CREATE INDEX transactions_by_first_token ON appstore.transactions
     (first_token, purchase_date, length(transaction_id), transaction_id) WHERE first_token IS NOT NULL;
 -- All transactions of one period.
 CREATE INDEX transactions_by_period ON appstore.transactions (period_no);
+-- Charges that the customer made beside the first one, of all charges of receipts those too that Apple made: only these can end a period early or
+-- be copies of one, which reports look for.
+CREATE INDEX transactions_not_renewed ON appstore.transactions (original_transaction_id)
+    WHERE transaction_id <> original_transaction_id AND transaction_reason IS DISTINCT FROM 'RENEWAL';
 -- What ends in a period of time, for the reconciliation. An expression, so that no other statement is ever planned with it.
 CREATE INDEX transactions_by_expiry ON appstore.transactions ((expires_date AT TIME ZONE 'UTC')) WHERE expires_date IS NOT NULL;
 -- Transactions whose token changed after their first fact: the later token claims the contract, and pays nothing.

@@ -178,7 +178,8 @@ CREATE TABLE appstore.effect_log (
     product_id              text        COLLATE "C",
     order_no                uuid,
     user_id                 text        COLLATE "C",
-    vouched_bundle_id       text        COLLATE "C"
+    vouched_bundle_id       text        COLLATE "C",
+    grace_period_expires_date timestamptz
 );
 COMMENT ON TABLE appstore.effect_log IS
     'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit. '
@@ -193,4 +194,7 @@ COMMENT ON COLUMN appstore.effect_log.user_id IS 'The owner at the commit; a lat
 COMMENT ON COLUMN appstore.effect_log.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
 COMMENT ON COLUMN appstore.effect_log.vouched_bundle_id IS
     'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
+COMMENT ON COLUMN appstore.effect_log.grace_period_expires_date IS
+    'Of the start of a grace period, or of a found status that tells of one: its end, which the register of the renewal keeps for the latest only.';
+CREATE INDEX effect_log_with_grace ON appstore.effect_log (original_transaction_id) WHERE grace_period_expires_date IS NOT NULL;
 CREATE INDEX effect_log_by_contract ON appstore.effect_log (original_transaction_id, occurred_at);

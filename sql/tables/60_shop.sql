@@ -5,15 +5,20 @@ CREATE TABLE appstore.products (
     product_id  text    NOT NULL COLLATE "C",
     entitlement text    NOT NULL COLLATE "C",
     days        integer,
+    duration    text    COLLATE "C",
     PRIMARY KEY (product_id, bundle_id, entitlement),
     CONSTRAINT products_days_positive CHECK (days > 0),
-    CONSTRAINT products_days_within_a_century CHECK (days <= 36500)
+    CONSTRAINT products_days_within_a_century CHECK (days <= 36500),
+    CONSTRAINT products_duration_is_a_period CHECK (duration ~ '^P[1-9][0-9]{0,2}[DWMY]$')
 );
 COMMENT ON TABLE appstore.products IS
     'The entitlements of an app''s product: rows that the operator writes. A product that is not listed gives an entitlement of its own name. '
     'Apps share an entitlement where their rows name the same one.';
 COMMENT ON COLUMN appstore.products.bundle_id IS 'The app that sells the product; another app''s product of the same id is another product.';
 COMMENT ON COLUMN appstore.products.entitlement IS 'A name of yours, which several products may share.';
+COMMENT ON COLUMN appstore.products.duration IS
+    'How long a period of an auto-renewable subscription lasts, by ISO 8601 (P1W, P1M, P1Y), for reports; null where the periods themselves '
+    'say it. The greatest one of the product''s rows counts.';
 COMMENT ON COLUMN appstore.products.days IS 'How long a non-renewing product lasts from its purchase; null for ever.';
 
 -- A type, not RETURNS TABLE: columns of that have the database's collation, and conditions on them would not use the indexes of the ids.

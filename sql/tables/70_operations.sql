@@ -1,5 +1,13 @@
 -- Data of operators and maintenance: audit, repairs, retention.
 
+-- The console acts for people who have no sessions of their own. Only of its role a setting is believed.
+CREATE FUNCTION appstore.actor() RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(CASE WHEN session_user = 'appstore_console' THEN nullif(current_setting('appstore.actor', true), '') END, session_user::text)
+$$;
+COMMENT ON FUNCTION appstore.actor IS
+    'Who acts: the login, or the person whom the console names in the setting appstore.actor of its transaction.';
+
 CREATE TABLE appstore.audit_log (
     audit_id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at        timestamptz NOT NULL,
@@ -12,7 +20,7 @@ CREATE TABLE appstore.audit_log (
 COMMENT ON TABLE appstore.audit_log IS 'Every repair and every change of keys: the actor, the action, the events and the reason.';
 COMMENT ON COLUMN appstore.audit_log.audit_id IS 'The number of the entry.';
 COMMENT ON COLUMN appstore.audit_log.at IS 'When it was done.';
-COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it.';
+COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it, or the person who used the console.';
 COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
 COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
 COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';

@@ -131,7 +131,7 @@ CREATE TABLE appstore.redeliveries (
     types         text[]      COLLATE "C",
     state         text        NOT NULL COLLATE "C" DEFAULT 'open',
     asked_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
-    actor         text        NOT NULL DEFAULT session_user,
+    actor         text        NOT NULL DEFAULT appstore.actor(),
     note          text,
     sent          bigint      NOT NULL DEFAULT 0,
     ended_at      timestamptz,

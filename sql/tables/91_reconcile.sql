@@ -7,14 +7,14 @@ CREATE TABLE appstore.reconcile_walks (
     until       timestamptz NOT NULL,
     PRIMARY KEY (bundle_id, environment, walk),
     CONSTRAINT reconcile_walks_walk_is_known CHECK (walk IN (
-        'before 3 days', 'after 1 hour', 'after 1 day', 'after 3 days', 'after 7 days', 'after 30 days', 'purchases', 'refunds',
-        'sample'))
+        'before 3 days', 'before 2 days', 'before 1 day', 'after 1 hour', 'after 1 day', 'after 3 days', 'after 7 days', 'after 30 days',
+        'purchases', 'refunds', 'late refunds', 'sample'))
 );
 COMMENT ON TABLE appstore.reconcile_walks IS
     'How far appstore.reconcile has looked for stale contracts, of each app and environment whose key a worker has had.';
 COMMENT ON COLUMN appstore.reconcile_walks.walk IS
-    'before and after: ends of periods, so long before or after them; purchases: events with a purchase and without its renewal; refunds: refund '
-    'requests, 48 hours after Apple asked; sample: the random questions.';
+    'before and after: ends of periods, so long before or after them; purchases: events with a purchase and without its renewal; refunds and '
+    'late refunds: refund requests, 48 hours and a week after Apple asked; sample: the random questions.';
 COMMENT ON COLUMN appstore.reconcile_walks.until IS
     'What happened until here was looked at: the ends, outcomes, or due times of requests. The share of the day until here was asked about.';
 
@@ -42,8 +42,9 @@ COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose
 COMMENT ON COLUMN appstore.reconcile_watches.since IS 'Since when: the end of the period, when the purchase came, or when the refund was asked for.';
 COMMENT ON COLUMN appstore.reconcile_watches.next_at IS 'When it is looked at again.';
 COMMENT ON COLUMN appstore.reconcile_watches.questions IS 'How often Apple was asked by this rule since.';
--- The watches of an app that are due.
-CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches (bundle_id, environment, next_at);
+-- The watches of an app that are due: those that are many apart from the others, of which a customer may wait for each.
+CREATE INDEX reconcile_watches_due ON appstore.reconcile_watches
+    (bundle_id, environment, (CASE rule WHEN 'no_renewal_info' THEN 1 WHEN 'in_retry' THEN 2 ELSE 0 END), next_at);
 
 CREATE TABLE appstore.reconcile_questions (
     question_id             bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -41,7 +41,7 @@ COMMENT ON COLUMN appstore.imports.file_sha256 IS 'By this the same file is know
 COMMENT ON COLUMN appstore.imports.state IS 'loading: the file is being read; running; paused; stopped: an operator ended it; done.';
 COMMENT ON COLUMN appstore.imports.made_by IS 'The login that began it, and the actor of its owner links.';
 COMMENT ON COLUMN appstore.imports.made_at IS 'When it was begun, and from when its owner links count.';
-COMMENT ON COLUMN appstore.imports.touched_at IS 'When a part of the file was loaded last. What is loading and was not touched for an hour is removed.';
+COMMENT ON COLUMN appstore.imports.touched_at IS 'When a part of the file was loaded last. An import that was not touched for an hour while it loads is removed.';
 COMMENT ON COLUMN appstore.imports.ended_at IS 'When it was stopped or done.';
 COMMENT ON COLUMN appstore.imports.items IS 'Items, each id once.';
 COMMENT ON COLUMN appstore.imports.last_line IS 'The greatest line of its items.';
@@ -61,6 +61,7 @@ CREATE TABLE appstore.import_items (
     environment appstore.environment NOT NULL,
     state       appstore.import_item_state NOT NULL DEFAULT 'open',
     event_id    bigint,
+    last_event_id bigint,
     asked       smallint NOT NULL DEFAULT 0,
     failures    smallint NOT NULL DEFAULT 0,
     is_given    boolean  NOT NULL,
@@ -76,15 +77,16 @@ COMMENT ON COLUMN appstore.import_items.line IS 'The line of the file, counted f
 COMMENT ON COLUMN appstore.import_items.environment IS 'Where it is asked next, or was found.';
 COMMENT ON COLUMN appstore.import_items.state IS 'What became of it so far.';
 COMMENT ON COLUMN appstore.import_items.event_id IS 'The first event that its answer became; null where the answer was empty.';
+COMMENT ON COLUMN appstore.import_items.last_event_id IS 'The last one: its user becomes the owner when none of them waits in the queue.';
 COMMENT ON COLUMN appstore.import_items.asked IS 'Requests that were answered, refused or failed.';
-COMMENT ON COLUMN appstore.import_items.failures IS 'Requests that failed since the last answer.';
+COMMENT ON COLUMN appstore.import_items.failures IS 'Requests in a row that failed for this reason.';
 COMMENT ON COLUMN appstore.import_items.is_given IS 'The environment is that of the file or of the command: no other one is asked.';
 COMMENT ON COLUMN appstore.import_items.id IS 'The id of any transaction of the customer.';
 COMMENT ON COLUMN appstore.import_items.user_id IS 'Who owns it, until that is an owner link.';
 COMMENT ON COLUMN appstore.import_items.revision IS 'Where its transaction history goes on, while it is being read.';
 COMMENT ON COLUMN appstore.import_items.reason IS
     'Why it failed, or fails; contract_unclear: the answer has several contracts and does not tell to which one the id belongs; not_linked: no '
-    'purchase is known to which its user could be linked.';
+    'purchase is known to which its user could be linked; not_owner: another user owns that purchase; database_ and a code: the database refuses it.';
 -- Each id once, and the items that an answer covers. id is first, so that the planner does not take this index for the lines of a chunk.
 CREATE UNIQUE INDEX import_items_by_id ON appstore.import_items (id, import_id);
 -- For appstore.forget.
@@ -101,6 +103,7 @@ CREATE TABLE appstore.import_chunks (
     epoch       bigint      NOT NULL DEFAULT 0,
     failures    integer     NOT NULL DEFAULT 0,
     last_error  text,
+    link_at     timestamptz,
     waiting     integer     NOT NULL DEFAULT 0,
     found       integer     NOT NULL DEFAULT 0,
     covered     integer     NOT NULL DEFAULT 0,
@@ -108,8 +111,9 @@ CREATE TABLE appstore.import_chunks (
     failed      integer     NOT NULL DEFAULT 0,
     reported_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (import_id, first_line),
-    -- ask can become link, again or be removed; again link or be removed; link again or be removed.
+    -- ask can become again, link or be removed; again link or be removed; link be removed.
     CONSTRAINT import_chunks_phase_is_known CHECK (phase IN ('ask', 'again', 'link')),
+    CONSTRAINT import_chunks_link_at_last CHECK (phase <> 'link' OR link_at IS NOT NULL),
     CONSTRAINT import_chunks_is_a_range CHECK (first_line < end_line)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 COMMENT ON TABLE appstore.import_chunks IS
@@ -119,13 +123,15 @@ COMMENT ON COLUMN appstore.import_chunks.import_id IS 'The import.';
 COMMENT ON COLUMN appstore.import_chunks.first_line IS 'Its first line.';
 COMMENT ON COLUMN appstore.import_chunks.end_line IS 'The line after its last one.';
 COMMENT ON COLUMN appstore.import_chunks.phase IS
-    'ask: its open items are asked. again: those that Apple did not know are asked once more. link: the users of those that were found become owners.';
+    'ask: its open items are asked. again: those that Apple did not know are asked once more. link: nothing is left to ask, and only its users wait.';
 COMMENT ON COLUMN appstore.import_chunks.environment IS 'Where its next items are asked.';
 COMMENT ON COLUMN appstore.import_chunks.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
 COMMENT ON COLUMN appstore.import_chunks.is_leased IS 'Whether a worker has it until run_at.';
 COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
 COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+COMMENT ON COLUMN appstore.import_chunks.link_at IS
+    'When the users of its items that were found become owners, whatever its phase, unless it is leased; null while there are none.';
 COMMENT ON COLUMN appstore.import_chunks.waiting IS 'Items that are asked once more.';
 COMMENT ON COLUMN appstore.import_chunks.found IS
     'Items that became found since reported_at; this column and the following ones are added to the import every few seconds, not with each item.';
@@ -135,7 +141,7 @@ COMMENT ON COLUMN appstore.import_chunks.failed IS 'Items that failed since then
 COMMENT ON COLUMN appstore.import_chunks.reported_at IS 'When these numbers were added to the import.';
 -- The chunks that are due.
 CREATE INDEX import_chunks_due ON appstore.import_chunks (import_id, environment, run_at) WHERE phase <> 'link';
-CREATE INDEX import_chunks_to_link ON appstore.import_chunks (run_at) WHERE phase = 'link';
+CREATE INDEX import_chunks_to_link ON appstore.import_chunks (link_at) WHERE link_at IS NOT NULL;
 
 CREATE TABLE appstore.import_rates (
     import_id integer     NOT NULL,

@@ -12,7 +12,7 @@ COMMENT ON COLUMN appstore.import_misses.line IS 'The line of the file.';
 COMMENT ON COLUMN appstore.import_misses.id IS 'The id.';
 COMMENT ON COLUMN appstore.import_misses.environment IS 'The environment that the file or the command names; null where both were asked.';
 COMMENT ON COLUMN appstore.import_misses.why IS
-    'unknown_to_apple; again: unknown, and asked once more; contract_unclear or not_linked: found, but the user is no owner; not_asked: the import was '
-    'stopped; else the error, such as apple_4000006.';
+    'unknown_to_apple; again: unknown, and asked once more; contract_unclear, not_linked or not_owner: found, but the user is no owner; not_asked: the '
+    'import was stopped; else the error, such as apple_4000006.';
 COMMENT ON COLUMN appstore.import_misses.state IS 'The state of the item.';
 COMMENT ON COLUMN appstore.import_misses.asked IS 'How often it was asked.';

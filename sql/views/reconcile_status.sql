@@ -21,4 +21,4 @@ COMMENT ON COLUMN appstore.reconcile_status.questions IS 'Questions so far.';
 COMMENT ON COLUMN appstore.reconcile_status.answered IS 'Those whose answer could be compared with the ledger.';
 COMMENT ON COLUMN appstore.reconcile_status.changed IS 'Those whose answer changed what the customer may use, or until when.';
 COMMENT ON COLUMN appstore.reconcile_status.wrong_ratio IS
-    'Of sample: the share of the answers of the last 30 days that changed the ledger: how often the books were wrong. null without an answer.';
+    'Of sample: the share of the answers of the last 30 days that changed it: how often the ledger was wrong. null without an answer.';

@@ -7,8 +7,8 @@ struct AppleExtend: AsyncParsableCommand {
         commandName: "extend",
         abstract: "Extends a subscription by some days. Apple mails the customer, allows it twice in 365 days, and cannot undo it.",
         discussion: """
-            An extension with the same --request is made once. Without one there is one a day for a subscription, so that repeating the command \
-            does no harm.
+            An extension with the same --request is made once in 30 days. Without one there is one in 24 hours for a subscription, so that \
+            repeating the command does no harm.
             """
     )
 

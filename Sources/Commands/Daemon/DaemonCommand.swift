@@ -4,13 +4,17 @@ import ArgumentParser
 protocol DaemonCommand: AsyncParsableCommand {
     var service: ServiceOptions { get }
     var daemon: DaemonOptions { get }
+    /// The name of the daemon in its log.
+    static var daemonName: String { get }
 }
 
 extension DaemonCommand {
+    static var daemonName: String { configuration.commandName ?? "" }
+
     /// Writes why the daemon ends as lines of its log, or as plain text under `--check-config`.
     func reportFailure(_ message: String, isJournal: Bool, output: LogOutput = .standardError) {
         guard !daemon.checkConfig else { return output.write(LogStyle.failureLines(message, isJournal: isJournal)) }
-        let label = "appstore-inbox" + (Self.configuration.commandName.map { ".\($0)" } ?? "")
+        let label = "appstore-inbox.\(Self.daemonName)"
         output.write(logStyle(isJournal: isJournal).failureLines(message, label: label, at: output.now()))
     }
 

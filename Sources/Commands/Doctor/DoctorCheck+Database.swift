@@ -10,18 +10,15 @@ extension DoctorCheck {
                 .unknown("server", SettingsReader.missing(Settings.databaseURL.description), "name the database as role appstore_viewer")
             ]
         }
-        let connection: Connection
-        switch context.connection {
-        case .success(let open): connection = open
-        case .failure(let error):
+        if case .failure(let error) = context.connection, context.transaction == nil {
             return [
                 .failure("server", "cannot be used: \(error)", "start PostgreSQL, or correct the database-url, pg_hba.conf or the network")
             ]
         }
         // The first time, the statement is prepared, which takes the server longer.
-        _ = try await connection.query(Statement(.doctorServer))
+        _ = try await context.query(Statement(.doctorServer))
         let start = now()
-        let row = try await connection.query(Statement(.doctorServer))[0]
+        let row = try await context.query(Statement(.doctorServer))[0]
         let end = now()
         let clock = ClockSkew(ahead: try row.decode("clock") - (start + end) / 2, roundTrip: end - start).finding
         return try [version(row), encoding(row)] + durability(row) + [clock]

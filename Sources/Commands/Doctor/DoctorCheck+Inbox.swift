@@ -4,7 +4,7 @@ import Postgres
 /// The events that wait, and those that need a person. The thresholds are those of the alerts.
 extension DoctorCheck {
     @Sendable static func inbox(_ context: DoctorContext) async throws -> [Finding] {
-        findings(try InboxStatistics(try await context.connected().query(InboxStatistics.statement)[0]))
+        findings(try InboxStatistics(try await context.query(InboxStatistics.statement)[0]))
     }
 
     private static func findings(_ inbox: InboxStatistics) -> [Finding] {

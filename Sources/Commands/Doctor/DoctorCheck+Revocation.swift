@@ -5,7 +5,7 @@ import Revocation
 extension DoctorCheck {
     @Sendable static func revocation(_ context: DoctorContext) async throws -> [Finding] {
         let subject = "ocsp"
-        guard let row = try await context.connected().query(RevocationStatistics.statement).first else { return [] }
+        guard let row = try await context.query(RevocationStatistics.statement).first else { return [] }
         let statistics = try RevocationStatistics(row)
         let look = "SELECT * FROM appstore.certificate_status"
         if statistics.revoked > 0 {

@@ -17,14 +17,21 @@ extension DoctorCheck {
         Usage(expected: .ingest, program: "appstore-inbox ingest", unit: "appstore-inbox-ingest"),
         Usage(expected: .worker, program: "appstore-inbox worker", unit: "appstore-inbox-worker"),
         Usage(expected: .api, program: "appstore-inbox api"),
+        Usage(expected: .console, program: "appstore-inbox console"),
         Usage(expected: SchemaExpectation(role: "appstore_operator", function: "repair_step"), program: ""),
         Usage(expected: SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics"), program: ""),
         Usage(expected: SchemaExpectation(role: "appstore_backend", function: "create_order"), program: ""),
     ]
 
     @Sendable static func roles(_ context: DoctorContext) async throws -> [Finding] {
-        let usages = usages.filter { $0.expected.role != SchemaExpectation.api.role || context.daemons.isGiven(Settings.apiListen) }
-        let rows = try await context.connected().query(
+        let usages = usages.filter { usage in
+            switch usage.expected.role {
+            case SchemaExpectation.api.role: context.daemons.isGiven(Settings.apiListen)
+            case SchemaExpectation.console.role: context.daemons.isGiven(Settings.consoleListen)
+            default: true
+            }
+        }
+        let rows = try await context.query(
             Statement(
                 .doctorRoles,
                 [

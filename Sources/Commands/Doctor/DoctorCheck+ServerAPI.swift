@@ -72,13 +72,13 @@ extension DoctorCheck {
     private static func probe(_ client: ServerAPIClient, _ exchange: Exchange, _ context: DoctorContext) -> NotificationProbe {
         NotificationProbe(client: client, exchange: exchange, now: LogOutput.standardError.now()) { uuid, environment in
             let statement = Statement(.doctorTestArrived, ["notification_uuid": uuid, "environment": environment.rawValue])
-            return try await context.connected().query(statement).first?.decode("event_id")
+            return try await context.query(statement).first?.decode("event_id")
         }
     }
 
     /// How far workers have read Apple's history, and what they may ask. The thresholds are those of the alerts.
     @Sendable static func coverage(_ context: DoctorContext) async throws -> [Finding] {
-        try await context.connected().query(Statement(.doctorServerAPI)).flatMap { row in
+        try await context.query(Statement(.doctorServerAPI)).flatMap { row in
             let lane: String = try "\(row.decode("bundle_id", as: String.self)) \(row.decode("environment", as: String.self))"
             let blocked: [String] = try row.decode("blocked")
             let budget: Finding =
@@ -139,7 +139,7 @@ extension DoctorCheck {
         case .later(let delay) where delay.reason == "rate_limited":
             return .warning(subject, "Apple accepts the key, and its limit is exceeded", "see SELECT * FROM appstore.api_budget_status")
         case .later(let delay):
-            return .unknown(subject, "no usable answer (\(delay.reason))", "let this machine reach Apple by HTTPS; then run this again")
+            return .unknown(subject, "no usable answer (\(delay.reason))", delay.cure)
         case .shuttingDown: return .unknown(subject, "interrupted", "run this again")
         }
     }
@@ -164,8 +164,7 @@ extension DoctorCheck {
                 switch await ask(lane, client, exchange) {
                 case .refused(let refusal): isAccepted = refusal.provesKey
                 case .later(let delay) where delay.reason != "api_key":
-                    let cure = "let this machine reach Apple by HTTPS; then run this again"
-                    return .unknown(bundleID, "there are keys of several issuers, and no usable answer (\(delay.reason))", cure)
+                    return .unknown(bundleID, "there are keys of several issuers, and no usable answer (\(delay.reason))", delay.cure)
                 case .answered, .later, .shuttingDown: break
                 }
             }

@@ -8,7 +8,10 @@ import StrictJSON
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks settings, database, listeners, inbox, webhooks, Apple's API and disk, and says what to do. It changes nothing.",
+        abstract: """
+            Checks settings, database, listeners, inbox, webhooks, Apple's API and disk, and says what to do. It changes nothing without \
+            --test-notification.
+            """,
         discussion: """
             Run it on the machine of the daemons, as role appstore_viewer or appstore_operator, with --config \
             /etc/appstore-inbox/appstore-inbox.env. A check that cannot be made is a warning. Exit codes: 0 all is well, 1 at least one \

@@ -21,6 +21,8 @@ struct DoctorContext: Sendable {
     /// Whether Apple is asked to send a test notification.
     let testsNotification: Bool
     let connection: Result<Connection, any Error>
+    /// What the checks use instead of a connection; nil for the command.
+    var transaction: Transaction?
     /// The findings say everything.
     let logger = Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() }
 
@@ -45,6 +47,20 @@ struct DoctorContext: Sendable {
         daemons = try SettingsReader(flags: known, configPath: path, environment: environment)
         (self.reader, self.url, self.testsNotification, fileProblems) = (reader, url, testsNotification, problems)
         connection = await Self.connect(reader, logger)
+    }
+
+    /// For the checks that only ask the database, each in a transaction.
+    init(_ transaction: Transaction, _ reader: SettingsReader) {
+        (self.reader, daemons, self.transaction) = (reader, reader, transaction)
+        (fileProblems, url, testsNotification, connection) = ([], nil, false, .failure(NotConnected()))
+    }
+
+    /// Sends a statement of a check.
+    ///
+    /// - Throws: ``NotConnected``, or the error of the statement.
+    func query(_ statement: Statement) async throws -> Rows {
+        if let transaction { return try await transaction.query(statement) }
+        return try await connected().query(statement)
     }
 
     /// - Throws: ``NotConnected``.

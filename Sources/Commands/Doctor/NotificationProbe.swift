@@ -29,11 +29,11 @@ struct NotificationProbe: Sendable {
         case .answered(let answer):
             guard let page = Self.object(answer.body) else { return Self.unreadable(subject) }
             let failed = page.rows("notificationHistory")
-            guard let last = failed.last else { return .ok(subject, "Apple could deliver each notification") }
-            let result = Self.lastResult(last) ?? "no attempt"
+            guard let first = failed.first else { return .ok(subject, "Apple could deliver each notification") }
+            let result = Self.lastResult(first) ?? "no attempt"
             let count = "\(failed.count)\(page["hasMore"] == .bool(true) ? " or more" : "")"
-            return .warning(subject, "Apple could not deliver \(count), last with \(result)", Self.cure(result))
-        case let other: return Self.finding(subject, other)
+            return .warning(subject, "Apple could not deliver \(count), the first with \(result)", Self.cure(result))
+        case let other: return finding(subject, other, lane)
         }
     }
 
@@ -45,7 +45,7 @@ struct NotificationProbe: Sendable {
         case .answered(let answer):
             guard let token = Self.object(answer.body)?.word("testNotificationToken") else { return Self.unreadable(subject) }
             return await follow(token, lane, subject)
-        case let other: return Self.finding(subject, other)
+        case let other: return finding(subject, other, lane)
         }
     }
 
@@ -53,12 +53,14 @@ struct NotificationProbe: Sendable {
         let deadline = ContinuousClock.now + timeout
         let request = ServerAPIRequest(.testStatus, of: lane.bundleID, in: lane.environment, path: [token])
         var (sent, isLast): (Sent?, Bool) = (nil, false)
+        var unusable: ServerAPIResult?
         while true {
             if sent?.result == nil {
                 switch await client.send(request, class: .deadline, through: exchange) {
                 case .answered(let answer): sent = Self.object(answer.body).flatMap(Sent.init)
-                case .later(let delay) where delay.reason == "apple_4040008": break
-                case let other: return Self.finding(subject, other)
+                case .later(let delay) where delay.reason == "apple_4040008": unusable = nil
+                case .later(let delay): unusable = .later(delay)
+                case let other: return finding(subject, other, lane)
                 }
             }
             if let result = sent?.result, result != Self.success {
@@ -76,6 +78,7 @@ struct NotificationProbe: Sendable {
             isLast = ContinuousClock.now >= deadline
         }
         guard sent?.result != nil else {
+            if let unusable { return finding(subject, unusable, lane) }
             return .unknown(
                 subject,
                 "Apple has not said within \(timeout.inWords) how its attempt ended",
@@ -129,7 +132,7 @@ struct NotificationProbe: Sendable {
     }
 
     /// What a result says that is no answer.
-    private static func finding(_ subject: String, _ result: ServerAPIResult) -> Finding {
+    private func finding(_ subject: String, _ result: ServerAPIResult, _ lane: CallLane) -> Finding {
         switch result {
         case .refused(let refusal) where refusal.code == .notificationURLNotFound:
             let cure = "set the URL in App Store Connect: App Information, App Store Server Notifications, version 2"
@@ -139,8 +142,10 @@ struct NotificationProbe: Sendable {
             return .warning(subject, "refused with \(refusal.code.rawValue), \(name)", "update the program, or ask Apple's support")
         case .later(let delay) where ["rate_limited", "budget"].contains(delay.reason):
             return .unknown(subject, "Apple's limit is exceeded", "run this again in an hour")
-        case .later(let delay):
-            return .unknown(subject, "no usable answer (\(delay.reason))", "let this machine reach Apple by HTTPS; then run this again")
+        case .later(let delay) where delay.reason == "api_key":
+            let cause = client.refusal(of: lane) ?? .unknown
+            return .failure(subject, "Apple refuses the key with 401: \(cause.explanation)", cause.remedy)
+        case .later(let delay): return .unknown(subject, "no usable answer (\(delay.reason))", delay.cure)
         case .answered, .shuttingDown: return .unknown(subject, "interrupted", "run this again")
         }
     }
@@ -162,5 +167,16 @@ struct NotificationProbe: Sendable {
         case success: return "nothing: a later attempt was delivered"
         default: return "see the logs of the proxy and of ingest; \(url)"
         }
+    }
+}
+
+extension ServerAPIDelay {
+    /// What helps where Apple gave no usable answer.
+    var cure: String {
+        if reason.hasPrefix("http_5") || reason.hasPrefix("apple_5") { return "Apple has an outage: run this again later" }
+        if reason.hasPrefix("answer_") || reason.hasPrefix("http_") {
+            return "another server answers in Apple's place: let this machine reach Apple past the proxy"
+        }
+        return "let this machine reach Apple by HTTPS; then run this again"
     }
 }

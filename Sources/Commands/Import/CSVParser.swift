@@ -3,6 +3,8 @@ struct CSVParser {
     struct Record: Hashable {
         /// The line on which it begins, counted from 1.
         let line: Int
+        /// The line on which it ends.
+        var lastLine: Int
         var fields: [[UInt8]] = []
         /// Why it has no usable fields.
         var flaw: String?
@@ -17,11 +19,11 @@ struct CSVParser {
     }
 
     /// Bytes of the longest record. A quote without its end would otherwise take in the rest of the file.
-    static let limit = 65_536
+    static let limit = 8192
 
     private var position = Position.fieldStart
     private var line = 1
-    private var record = Record(line: 1)
+    private var record = Record(line: 1, lastLine: 1)
     private var field: [UInt8] = []
     private var size = 0
     private var endedWithReturn = false
@@ -43,7 +45,8 @@ struct CSVParser {
     /// The record that ends with the file; nil where its last line had an end.
     mutating func finish() -> Record? {
         if position == .quoted { record.flaw = "a quote has no end" }
-        return end()
+        let endsWithLine = field.last == UInt8(ascii: "\n") || field.last == UInt8(ascii: "\r")
+        return end(on: endsWithLine ? line - 1 : line)
     }
 
     private mutating func take(_ byte: UInt8) -> Record? {
@@ -84,7 +87,7 @@ struct CSVParser {
         }
         guard isEnd else { return nil }
         endedWithReturn = byte == UInt8(ascii: "\r")
-        return end()
+        return end(on: line - 1)
     }
 
     /// The mark before the first field, which may be quoted.
@@ -107,12 +110,13 @@ struct CSVParser {
         position = .skipping
     }
 
-    private mutating func end() -> Record? {
+    private mutating func end(on lastLine: Int) -> Record? {
+        record.lastLine = lastLine
         isAtBeginning = false
         let isEmpty = record.fields.isEmpty && field.isEmpty && position == .fieldStart && record.flaw == nil
         endField()
         defer {
-            record = Record(line: line)
+            record = Record(line: line, lastLine: line)
             size = 0
         }
         return isEmpty ? nil : record

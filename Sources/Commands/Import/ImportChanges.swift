@@ -30,7 +30,7 @@ struct ImportResume: AsyncParsableCommand {
 struct ImportStop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Ends an import. What Apple has answered stays; the other ids are misses. They go 90 days later."
+        abstract: "Ends an import. Users of ids that Apple has answered become owners; the other ids are misses. They go 90 days later."
     )
 
     @Argument(help: "The number of the import.") var id: Int32

@@ -43,8 +43,8 @@ struct ImportFile {
 
     /// The SHA-256 of a file that can be read a second time; nil for a pipe.
     static func sha256(of path: String) async throws -> [UInt8]? {
+        guard InputFile.isRegular(path) else { return nil }
         let file = try InputFile(path: path)
-        guard file.isRegular else { return nil }
         let digest = SHA256Stream()
         while true {
             let bytes = try await file.read()

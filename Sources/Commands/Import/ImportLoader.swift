@@ -13,12 +13,13 @@ struct ImportLoader: Sendable {
         var repeated = 0
         var otherApps = 0
         var badLines = 0
-        /// The first ones.
-        var samples: [(line: Int, why: String)] = []
+        /// The first ones, of which a quote without its end has several.
+        var samples: [(line: Int, lastLine: Int, why: String)] = []
 
-        fileprivate mutating func refuse(_ line: Int, _ why: String) {
-            badLines += 1
-            if samples.count < 20 { samples.append((line, why)) }
+        fileprivate mutating func refuse(_ line: Int, to lastLine: Int? = nil, _ why: String) {
+            let lastLine = lastLine ?? line
+            badLines += lastLine - line + 1
+            if samples.count < 20 { samples.append((line, lastLine, why)) }
         }
     }
 
@@ -33,6 +34,8 @@ struct ImportLoader: Sendable {
     let again: Bool
 
     private static let batch = 5000
+    /// The longest time between two batches, also empty ones: the database removes what was not touched for an hour.
+    private static let pause = Duration.seconds(60)
 
     /// - Parameters:
     ///   - sha256: nil where only the end of the file tells.
@@ -56,18 +59,20 @@ struct ImportLoader: Sendable {
             return report
         }
         var items: [ImportColumns.Item] = []
+        var added = ContinuousClock.now
         while true {
             let records = try await source.next()
             for record in records {
                 switch source.columns.line(record) {
                 case .item(let item): items.append(item)
                 case .otherApp: report.otherApps += 1
-                case .bad(let why): report.refuse(record.line, why)
+                case .bad(let why): report.refuse(record.line, to: record.lastLine, why)
                 }
             }
-            guard items.count >= Self.batch || records.isEmpty else { continue }
+            guard items.count >= Self.batch || records.isEmpty || .now - added > Self.pause else { continue }
             try await add(items, to: id, &report)
             items = []
+            added = .now
             progress(report.items + report.repeated)
             if records.isEmpty { break }
         }
@@ -82,7 +87,6 @@ struct ImportLoader: Sendable {
     }
 
     private func add(_ items: [ImportColumns.Item], to id: Int32, _ report: inout Report) async throws {
-        guard !items.isEmpty else { return }
         let row = try await connection.query(
             Statement(
                 .importAddItems,
@@ -96,6 +100,6 @@ struct ImportLoader: Sendable {
         let contradicting: [Int32] = try row.decode("contradicting")
         report.items += added
         report.repeated += items.count - added - contradicting.count
-        for line in contradicting { report.refuse(Int(line), "an earlier line names another user for this id") }
+        for line in contradicting { report.refuse(Int(line), "an earlier line names another user or environment for this id") }
     }
 }

@@ -18,24 +18,24 @@ struct ImportMisses: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withRegister { register in
-            _ = try await register.progress(of: id)
+            let lastLine = try await register.progress(of: id).first?.lastLine ?? 0
             if csv { StandardOutput.write(ImportMiss.csv(ImportMiss.head) + "\r\n") }
-            var last: Int32 = 0
-            while true {
-                let misses = try await register.misses(of: id, after: last)
-                guard let end = misses.last else { break }
+            var isFirst = true
+            for line in stride(from: 0, to: lastLine, by: ImportRegister.page) {
+                let misses = try await register.misses(of: id, after: line)
+                if misses.isEmpty { continue }
                 if csv {
                     StandardOutput.write(misses.map { ImportMiss.csv($0.fields) + "\r\n" }.joined())
                 } else if options.json {
                     StandardOutput.write(misses.map { $0.json.onOneLine + "\n" }.joined())
                 } else {
-                    let head = last == 0 ? [ImportMiss.head.map { $0.uppercased() }] : []
+                    let head = isFirst ? [ImportMiss.head.map { $0.uppercased() }] : []
                     let lines = Columns.lines(head + misses.map { $0.fields.map(\.onOneLineSafely) })
                     StandardOutput.write(lines.map { $0 + "\n" }.joined())
                 }
-                last = end.line
+                isFirst = false
             }
-            if last == 0, !csv, !options.json { StandardOutput.write("There are none.\n") }
+            if isFirst, !csv, !options.json { StandardOutput.write("There are none.\n") }
         }
     }
 }

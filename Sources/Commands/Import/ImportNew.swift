@@ -15,7 +15,8 @@ struct ImportNew: AsyncParsableCommand {
         discussion: """
             The file is CSV with a first line that names the columns, in any order: original_transaction_id (or transaction_id, of any of the \
             customer's transactions), and, where you have them, user_id, environment, bundle_id, revision. Lines of other apps are left out. \
-            The same file again goes on where it was. Without --environment, an id that Production does not know is asked in Sandbox. An id \
+            The same file again goes on where it was. Without --environment, an id that Production does not know is asked in Sandbox, unless \
+            the settings name one environment only. An id \
             takes one request; with --depth history one for 20 transactions. Apple allows about 50 a second for an app.
             """
     )
@@ -34,15 +35,18 @@ struct ImportNew: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // What is wrong with the file is said before the database is needed.
+        // An error of the file is told before the database is needed.
         let sha256 = file == "-" ? nil : try await ImportFile.sha256(of: file)
         let source = try await ImportFile(path: file, bundleID: app)
         let (report, found) = try await load(source, sha256: sha256)
-        for (line, why) in report.samples { LogOutput.standardError.write("line \(line): not imported: \(why)\n") }
-        if report.badLines > report.samples.count {
-            LogOutput.standardError.write("\(report.badLines - report.samples.count) more lines were not imported\n")
+        var unnamed = report.badLines
+        for (line, lastLine, why) in report.samples {
+            let lines = lastLine > line ? "lines \(line) to \(lastLine)" : "line \(line)"
+            LogOutput.standardError.write("\(lines): not imported: \(why)\n")
+            unnamed -= lastLine - line + 1
         }
-        guard let progress = found else { throw NothingToImport() }
+        if unnamed > 0 { LogOutput.standardError.write("\(unnamed) more lines were not imported\n") }
+        guard let progress = found else { throw NothingToImport(otherApps: report.otherApps, app: app) }
         let counts =
             "\(report.items) ids, \(report.repeated) repeated lines, \(report.otherApps) lines of other apps, "
             + "\(report.badLines) lines not imported"
@@ -56,12 +60,14 @@ struct ImportNew: AsyncParsableCommand {
     ) async throws -> (report: ImportLoader.Report, found: ImportProgress?) {
         let name = file == "-" ? "standard input" : URL(filePath: file).lastPathComponent
         let isShown = StandardOutput.isTerminal && !options.json
+        // Where workers process one environment only, no other one is asked.
+        let processed = try options.service.reader(options.database).required(Settings.environments)
         let reader = try await options.open()
         let loader = ImportLoader(
             connection: reader.connection,
             fileName: String(decoding: name.utf8.prefix(255), as: UTF8.self),
             bundleID: app,
-            environment: environment,
+            environment: environment ?? (processed.count == 1 ? processed.first?.rawValue : nil),
             depth: depth.rawValue,
             again: again
         )
@@ -83,5 +89,10 @@ struct ImportNew: AsyncParsableCommand {
 
 /// No line of a file could be imported.
 struct NothingToImport: Error, CustomStringConvertible {
-    let description = "the file has no line that can be imported"
+    let otherApps: Int
+    let app: String
+
+    var description: String {
+        "the file has no line that can be imported" + (otherApps > 0 ? ": \(otherApps) are of other apps than \(app)" : "")
+    }
 }

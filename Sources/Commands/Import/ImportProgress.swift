@@ -14,6 +14,8 @@ struct ImportProgress: Sendable {
     let madeAt: Timestamp
     let endedAt: Timestamp?
     let items: Int64
+    /// The greatest line of its items.
+    let lastLine: Int
     let repeated: Int32
     let badLines: Int32
     let found: Int32
@@ -44,6 +46,7 @@ struct ImportProgress: Sendable {
         madeAt = Timestamp(try row.decode("made_at", as: PostgresTimestamp.self))
         endedAt = try row.decode("ended_at", as: PostgresTimestamp?.self).map { Timestamp($0) }
         items = Int64(try row.decode("items", as: Int32.self))
+        lastLine = Int(try row.decode("last_line", as: Int32.self))
         repeated = try row.decode("repeated")
         badLines = try row.decode("bad_lines")
         found = try row.decode("found")

@@ -26,8 +26,11 @@ struct ImportRegister: Sendable {
         _ = try await connection.query(Statement(.importChange, ["import_id": id, "state": state]))
     }
 
-    /// Those of an import that brought nothing, some thousand after a line.
-    func misses(of id: Int32, after line: Int32) async throws -> [ImportMiss] {
-        try await connection.query(Statement(.importReadMisses, ["import_id": id, "after": line])).map(ImportMiss.init)
+    /// The lines of which `import_read_misses` lists the misses.
+    static let page = 20_000
+
+    /// Those of the next lines that brought nothing.
+    func misses(of id: Int32, after line: Int) async throws -> [ImportMiss] {
+        try await connection.query(Statement(.importReadMisses, ["import_id": id, "after": Int32(clamping: line)])).map(ImportMiss.init)
     }
 }

@@ -11,6 +11,9 @@ enum MetricCatalogue {
         + revocation
         + consumption
 
+    /// The metrics of `appstore-inbox console`.
+    static let console = process + http + database + pages
+
     /// Bounds in seconds around the latencies that the README promises.
     private static let latencies = MetricDescription.Kind.histogram(
         bounds: [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -96,6 +99,15 @@ enum MetricCatalogue {
             "appstore_inbox_api_answer_seconds",
             delays,
             "Time from a request of the shop's own backend to its answer, by operation, including waits for an outcome."
+        ),
+    ]
+
+    private static let pages = [
+        MetricDescription("appstore_inbox_console_answered_total", .counter, "Answered requests of the console, by operation and status."),
+        MetricDescription(
+            "appstore_inbox_console_answer_seconds",
+            latencies,
+            "Time from a request of the console to its answer, by operation."
         ),
     ]
 

@@ -27,9 +27,8 @@ struct ReconcileAsk: AsyncParsableCommand {
     func run() async throws {
         let operating = SchemaExpectation(role: "appstore_operator", function: "reconcile_contract")
         let statement = Statement(.reconcileAsk, ["transaction_id": transaction, "bundle_id": app, "environment": environment])
-        let call = try await options.rows(of: statement, operating)[0].decode("call_id", as: Int64?.self)
-        let json: JSONObject = ["callId": call.map { .integer($0) } ?? .null]
-        let text = call.map { "Apple is asked by call \($0)." } ?? "Apple was asked the same at this moment: try again."
-        StandardOutput.write((options.json ? json.onOneLine : text) + "\n")
+        let call = try await options.rows(of: statement, operating)[0].decode("call_id", as: Int64.self)
+        let json: JSONObject = ["callId": .integer(call)]
+        StandardOutput.write((options.json ? json.onOneLine : "Apple is asked by call \(call).") + "\n")
     }
 }

@@ -14,12 +14,20 @@ struct SettingsInForce {
         }
         if case .worker = scope {
             for root in try reader.required(Settings.extraRoots) {
-                values[Settings.extraRoots.name, default: []].append(try Self.content(root))
+                values[Settings.extraRoots.name, default: []].append(try Self.content(of: root.path, named: Settings.extraRoots.name))
             }
             let headers = try reader.webhookHeaders().sorted { $0.key < $1.key }
             values[Settings.webhookHeadersDirectory.name, default: []] += headers.flatMap { [$0] + $1.flatMap { [$0.name, $0.value] } }
             let keys = try reader.apiKeys()?.keys.map { "\($0.id) \($0.fingerprint)" } ?? []
             values[Settings.apiKeysDirectory.name, default: []] += keys
+        }
+        if case .console = scope {
+            if let path = try reader.optional(Settings.consoleUsersFile) {
+                values[Settings.consoleUsersFile.name, default: []].append(
+                    try Self.content(of: path, named: Settings.consoleUsersFile.name)
+                )
+            }
+            return
         }
         if let found = try reader.sharedSecrets()?.secrets {
             values[Settings.sharedSecrets.name] = found.counts.keys.sorted().flatMap { [$0] + found.secrets(of: $0) }
@@ -36,11 +44,11 @@ struct SettingsInForce {
         for name in names { values[name] = new.values[name] }
     }
 
-    private static func content(_ root: ExtraRoot) throws(SettingsError) -> String {
+    private static func content(of path: String, named name: String) throws(SettingsError) -> String {
         do throws(ReadableFile.Unreadable) {
-            return String(decoding: try ReadableFile.bytes(at: root.path), as: UTF8.self)
+            return String(decoding: try ReadableFile.bytes(at: path), as: UTF8.self)
         } catch {
-            throw SettingsError(["\(Settings.extraRoots.name): \(root.path) cannot be read: \(error)"])
+            throw SettingsError(["\(name): \(path) cannot be read: \(error)"])
         }
     }
 }

@@ -198,7 +198,7 @@ enum Settings {
     )
 
     static let log = [logLevel.description, logFormat.description]
-    private static let common = [shutdownTimeout.description] + log
+    static let common = [shutdownTimeout.description] + log
     static let database = [databaseURL.description, databaseURLFile.description, prepared.description]
     static let api = [
         apiListen.description, apiDatabaseURL.description, apiDatabaseURLFile.description, apiStandbyURL.description,
@@ -217,6 +217,8 @@ enum Settings {
             batchSize.description, maximumAttempts.description,
         ] + common
 
-    /// Each setting once, for checking names: a configuration file may serve both daemons.
-    static let all: [SettingDescription] = ingest + worker.filter { setting in !ingest.contains { $0.name == setting.name } }
+    /// Each setting once, for checking names: a configuration file may serve all daemons.
+    static let all: [SettingDescription] = [worker, console].reduce(ingest) { all, more in
+        all + more.filter { setting in !all.contains { $0.name == setting.name } }
+    }
 }

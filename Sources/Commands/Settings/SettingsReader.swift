@@ -117,7 +117,8 @@ struct SettingsReader: Sendable {
         Settings.outboundProxy.description.name: Settings.outboundProxyFile.description,
     ]
     private static let mayBeAbsent = Set(
-        secretFiles.values.map(\.name) + (Settings.api + Settings.secrets + Settings.optionalWebhooks).map(\.name)
+        secretFiles.values.map(\.name)
+            + (Settings.api + Settings.secrets + Settings.optionalWebhooks + Settings.optionalConsole).map(\.name)
             + [Settings.apiKeysDirectory.name]
     )
 

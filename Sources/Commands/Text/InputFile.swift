@@ -25,8 +25,11 @@ struct InputFile: Sendable {
         file = OpenFile(descriptor: descriptor)
     }
 
-    /// Whether it can be read a second time.
-    var isRegular: Bool { file.isRegular }
+    /// Whether a file can be read a second time. It is not opened for that: the writer of a pipe would lose its reader.
+    static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
 
     /// The next bytes; empty at the end.
     func read() async throws -> [UInt8] {
@@ -51,11 +54,6 @@ private final class OpenFile: Sendable {
 
     deinit {
         close(descriptor)
-    }
-
-    var isRegular: Bool {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Blocks until there are bytes; empty at the end of the file.

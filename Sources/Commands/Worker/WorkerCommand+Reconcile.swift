@@ -20,7 +20,8 @@ extension WorkerCommand {
         return ReconcileService(
             pool: pool,
             configuration: configuration,
-            lanes: { client.lanes },
+            // A question whose call cannot be made would only grow old.
+            lanes: { client.openLanes },
             logger: logger,
             heartbeat: { monitor?.loop() ?? .none }
         )

@@ -175,6 +175,7 @@ final class ConnectionHandler: ChannelInboundHandler, ChannelOutboundHandler {
 
     private func head(of response: Response, _ form: ConnectionState.AnswerForm, _ version: HTTPVersion) -> HTTPResponseHead {
         var head = HTTPResponseHead(version: version, status: response.status, headers: response.headers)
+        for (name, value) in routes.headers where !head.headers.contains(name: name) { head.headers.add(name: name, value: value) }
         head.headers.add(name: "date", value: HTTPDate.now)
         if let connection = form.connection { head.headers.add(name: "connection", value: connection) }
         return head

@@ -11,10 +11,14 @@ package struct Routes: Sendable {
     private var fixed: [String: Resource] = [:]
     private var variable: [Resource] = []
     private let hidesUnknownPaths: Bool
+    /// The fields of each answer that does not set them itself, refusals included.
+    let headers: HTTPHeaders
 
-    /// - Parameter hidesUnknownPaths: true when paths may hold the name of a user, which no log may hold.
-    package init(hidesUnknownPaths: Bool = false) {
-        self.hidesUnknownPaths = hidesUnknownPaths
+    /// - Parameters:
+    ///   - hidesUnknownPaths: true when paths may hold the name of a user, which no log may hold.
+    ///   - headers: the fields of each answer that does not set them itself, refusals included.
+    package init(hidesUnknownPaths: Bool = false, headers: HTTPHeaders = [:]) {
+        (self.hidesUnknownPaths, self.headers) = (hidesUnknownPaths, headers)
     }
 
     /// Serves a path, with variable segments in braces. An endpoint for GET answers HEAD too.

@@ -68,8 +68,14 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         return ListenAddress(kind: .tcp(host: host, port: port))
     }
 
+    /// True for a TCP address that only this machine reaches.
+    package var isLoopback: Bool {
+        guard case .tcp(let host, _) = kind else { return false }
+        return host == "localhost" || host == "::1" || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+    }
+
     /// True for a Unix socket.
-    var isUnix: Bool {
+    package var isUnix: Bool {
         switch kind {
         case .tcp: false
         case .unix: true

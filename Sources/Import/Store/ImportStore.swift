@@ -20,12 +20,12 @@ struct ImportStore: Sendable {
     let leaseSeconds: Int
 
     /// - Parameter slots: how many chunks of each lane at most.
-    func lease(_ slots: [(lane: CallLane, count: Int)]) async throws -> [ImportChunk] {
+    func lease(_ slots: [(lane: ImportLane, count: Int)]) async throws -> [ImportChunk] {
         let statement = Statement(
             .importLease,
             [
-                "bundle_ids": slots.map(\.lane.bundleID), "environments": slots.map(\.lane.environment.rawValue),
-                "slots": slots.map { Int32($0.count) }, "seconds": Int32(leaseSeconds),
+                "bundle_ids": slots.map(\.lane.app.bundleID), "environments": slots.map(\.lane.app.environment.rawValue),
+                "depths": slots.map(\.lane.depth.rawValue), "slots": slots.map { Int32($0.count) }, "seconds": Int32(leaseSeconds),
             ]
         )
         return try await query(statement).map(ImportChunk.init)
@@ -97,8 +97,10 @@ extension ImportChunk {
             importID: try row.decode("import_id"),
             firstLine: try row.decode("first_line"),
             epoch: try row.decode("epoch"),
-            lane: CallLane(try row.decode("bundle_id"), AppStoreEnvironment(rawValue: try row.decode("environment"))),
-            depth: try row.decode("depth", as: String.self) == Depth.history.rawValue ? .history : .statuses,
+            lane: ImportLane(
+                app: CallLane(try row.decode("bundle_id"), AppStoreEnvironment(rawValue: try row.decode("environment"))),
+                depth: try row.decode("depth", as: String.self) == Depth.history.rawValue ? .history : .statuses
+            ),
             failures: Int(try row.decode("failures", as: Int32.self)),
             items: lines.indices.map { Item(line: lines[$0], id: ids[$0], revision: revisions[$0], isGiven: given[$0]) }
         )

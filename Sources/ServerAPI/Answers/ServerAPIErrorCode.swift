@@ -8,12 +8,14 @@ package struct ServerAPIErrorCode: RawRepresentable, Hashable, Sendable {
 
     /// None of Apple's: the request was not sent.
     package static let notSent = ServerAPIErrorCode(rawValue: 0)
+    package static let invalidAppIdentifier = ServerAPIErrorCode(rawValue: 4_000_002)
     package static let invalidRevision = ServerAPIErrorCode(rawValue: 4_000_005)
     package static let invalidTransactionID = ServerAPIErrorCode(rawValue: 4_000_006)
     package static let startDateTooFarInPast = ServerAPIErrorCode(rawValue: 4_000_012)
     package static let invalidPaginationToken = ServerAPIErrorCode(rawValue: 4_000_014)
     package static let paginationTokenExpired = ServerAPIErrorCode(rawValue: 4_000_017)
     package static let accountNotFoundRetryable = ServerAPIErrorCode(rawValue: 4_040_002)
+    package static let appNotFound = ServerAPIErrorCode(rawValue: 4_040_003)
     package static let appNotFoundRetryable = ServerAPIErrorCode(rawValue: 4_040_004)
     package static let originalTransactionIDNotFound = ServerAPIErrorCode(rawValue: 4_040_005)
     package static let originalTransactionIDNotFoundRetryable = ServerAPIErrorCode(rawValue: 4_040_006)

@@ -43,8 +43,8 @@ enum ServerAPIReaction: Hashable, Sendable {
 
     /// Why the body of a 2xx is none: it is no object, or it is about another app or environment.
     private static func mismatch(of answer: HTTPAnswer, with request: ServerAPIRequest) -> ServerAPIDelay? {
-        // Apple has done what was asked, whatever the body says.
-        if request.endpoint.hasEmptyAnswer { return nil }
+        // Apple has done what was asked, whatever the body says. To repeat an extension could extend twice.
+        if request.endpoint.isDoneByStatus { return nil }
         let object: JSONObject
         do { object = try JSONParser().parseObject(answer.body) } catch { return ServerAPIDelay("answer_malformed") }
         let expected = [("bundleId", request.lane.bundleID), ("environment", request.lane.environment.rawValue)]
@@ -57,9 +57,10 @@ enum ServerAPIReaction: Hashable, Sendable {
 }
 
 extension ServerAPIEndpoint {
-    fileprivate var hasEmptyAnswer: Bool {
+    /// Whether the status of an answer says it all: its body is empty, or a change has been made.
+    fileprivate var isDoneByStatus: Bool {
         switch self {
-        case .consumption, .consumptionV1, .setAppAccountToken, .finishTransaction: true
+        case .consumption, .consumptionV1, .setAppAccountToken, .finishTransaction, .extendRenewalDate, .extendForAll: true
         default: false
         }
     }

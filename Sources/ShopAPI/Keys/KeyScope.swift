@@ -11,9 +11,10 @@ struct KeyScope: Hashable, Sendable, CustomStringConvertible {
     let environments: Set<AppStoreEnvironment>
     let verbs: Set<Verb>
 
-    /// - Throws: status 403 when the key does not cover the verb.
-    func check(_ verb: Verb) throws(Problem) {
-        guard verbs.contains(verb) else { throw .verbNotCovered(verb) }
+    /// - Throws: status 403 with the first verb when the key covers none of them.
+    func check(anyOf verbs: [Verb]) throws(Problem) {
+        guard let first = verbs.first, self.verbs.isDisjoint(with: verbs) else { return }
+        throw .verbNotCovered(first)
     }
 
     /// - Throws: status 403 when the key does not cover the environment.

@@ -41,33 +41,34 @@ struct InquiriesEndpoint: Sendable {
         return .json(call)
     }
 
-    /// `PUT /v1/contracts/{originalTransactionId}/extension`: extends a subscription. One requestIdentifier extends once.
+    /// `PUT /v1/contracts/{originalTransactionId}/extension`: extends a subscription. One requestIdentifier extends once in 30 days.
     func extend(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         let query = try RequestQuery(request.httpRequest, known: ["environment", "wait"])
-        let body = try RequestObject(request.httpRequest, known: ["days", "reason", "requestIdentifier"])
+        let body = try RequestObject(request.httpRequest, known: ["days", "reason", "requestIdentifier", "bundleId"])
         guard let days = try body.integer("days") else { throw .invalidMember("days", "days must be there.") }
         guard let reason = try body.integer("reason") else { throw .invalidMember("reason", "reason must be there.") }
         let details: JSONObject = [
             "days": .integer(Int64(days)), "reason": .integer(Int64(reason)),
             "requestIdentifier": .string(try body.requiredText("requestIdentifier")),
         ]
-        return try await change("extend_renewal_date", details, request, query, verb: .extendContracts)
+        return try await change("extend_renewal_date", details, of: try body.text("bundleId"), request, query, verb: .extendContracts)
     }
 
     /// `PUT /v1/contracts/{originalTransactionId}/app-account-token`: sets the token of a purchase at Apple.
     func setToken(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         let query = try RequestQuery(request.httpRequest, known: ["environment", "wait"])
-        let body = try RequestObject(request.httpRequest, known: ["appAccountToken"])
+        let body = try RequestObject(request.httpRequest, known: ["appAccountToken", "bundleId"])
         guard let token = UUID(uuidString: try body.requiredText("appAccountToken")) else {
             throw .invalidMember("appAccountToken", "appAccountToken must be a UUID.")
         }
         let details: JSONObject = ["token": .string(token.uuidString.lowercased())]
-        return try await change("set_app_account_token", details, request, query, verb: .setTokens)
+        return try await change("set_app_account_token", details, of: try body.text("bundleId"), request, query, verb: .setTokens)
     }
 
     private func change(
         _ kind: String,
         _ details: JSONObject,
+        of bundleID: String?,
         _ request: AuthorizedRequest,
         _ query: RequestQuery,
         verb: Verb
@@ -76,7 +77,7 @@ struct InquiriesEndpoint: Sendable {
             kind: kind,
             id: try request.contract(),
             details: details,
-            bundleID: nil,
+            bundleID: bundleID,
             environment: try request.environment(query)
         )
         return try await answer(to: change, key: request.key, verb: verb, within: try query.wait())

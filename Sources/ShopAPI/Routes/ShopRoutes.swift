@@ -48,7 +48,8 @@ struct ShopRoutes: Sendable {
         add(.DELETE, "/v1/users/{user}/consent", .writeConsents, consent.withdraw, to: &routes)
         let inquiries = InquiriesEndpoint(store: store, admission: admission)
         add(.POST, InquiriesEndpoint.path, .makeInquiries, inquiries.ask, to: &routes)
-        add(.GET, InquiriesEndpoint.path + "/{id}", .makeInquiries, inquiries.call, to: &routes)
+        // A change is answered with the path of its call.
+        add(.GET, InquiriesEndpoint.path + "/{id}", .makeInquiries, or: [.extendContracts, .setTokens], inquiries.call, to: &routes)
         add(.PUT, "/v1/contracts/{originalTransactionId}/extension", .extendContracts, inquiries.extend, to: &routes)
         add(.PUT, "/v1/contracts/{originalTransactionId}/app-account-token", .setTokens, inquiries.setToken, to: &routes)
         PublicEndpoints(store: store, admission: admission).add(to: &routes)
@@ -59,6 +60,7 @@ struct ShopRoutes: Sendable {
         _ method: HTTPMethod,
         _ path: String,
         _ verb: Verb,
+        or others: [Verb] = [],
         _ endpoint: @escaping Endpoint,
         to routes: inout Routes
     ) {
@@ -66,7 +68,7 @@ struct ShopRoutes: Sendable {
         routes.on(method, path) { request throws(Problem) in
             let start = ContinuousClock.now
             let key = try await scope(of: request)
-            try key.check(verb)
+            try key.check(anyOf: [verb] + others)
             let response = try await endpoint(AuthorizedRequest(httpRequest: request, key: key))
             operation.answered(status: Int(response.status.code), after: .now - start)
             return response

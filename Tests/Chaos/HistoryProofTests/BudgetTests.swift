@@ -89,7 +89,10 @@ extension HistoryProof {
             let file = scene.installation.folder.appending(path: "customers.csv")
             let lines = ["original_transaction_id"] + (0..<count).map { "\(1_000_000_000_000_000 + $0)" }
             try Data(lines.joined(separator: "\n").utf8).write(to: file)
-            let made = try await scene.installation.run(["import", "new", file.path, "--app", scene.shop.app.bundleID])
+            let made = try await Program.run(
+                ["import", "new", file.path, "--app", scene.shop.app.bundleID],
+                settings: ["APPSTORE_INBOX_DATABASE_URL": scene.installation.database.url(user: "appstore_operator")]
+            )
             #expect(made.ending == .exit(0), "\(made.errors)")
         }
 

@@ -12,8 +12,15 @@ extension EndToEnd {
             case admin = "ADMIN_LISTEN"
             case api = "API_LISTEN"
             case worker = "WORKER_ADMIN_LISTEN"
+            case console = "CONSOLE_LISTEN"
 
-            var command: String { self == .worker ? "worker" : "ingest" }
+            var command: String {
+                switch self {
+                case .notifications, .admin, .api: "ingest"
+                case .worker: "worker"
+                case .console: "console"
+                }
+            }
             var variable: String { "APPSTORE_INBOX_\(rawValue)" }
             var name: String { "--\(rawValue.lowercased().replacing("_", with: "-")) (\(variable))" }
         }
@@ -27,6 +34,7 @@ extension EndToEnd {
             for other in [Listener.notifications, .admin] where other != listener && listener.command == "ingest" {
                 settings[other.variable] = "127.0.0.1:\(FreePort.find())"
             }
+            if listener == .console { settings["APPSTORE_INBOX_CONSOLE_ORIGIN"] = "https://console.example" }
             if listener == .api { settings["APPSTORE_INBOX_API_DATABASE_URL"] = installation.database.url(user: "appstore_api") }
             let result = try await Program.run([listener.command], settings: settings)
             #expect(result.ending == .exit(78), "\(result.errors)")

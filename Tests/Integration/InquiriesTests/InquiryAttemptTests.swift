@@ -90,6 +90,18 @@ struct InquiryAttemptTests {
         #expect(Self.run(call, [Self.answered(body)]).result == .later(reason: reason, atMost: 3))
     }
 
+    @Test func `an extension that Apple has not made is refused`() {
+        let call = Self.call("extend_renewal_date", #"{"path":["42"],"body":{"extendByDays":7}}"#)
+        #expect(Self.run(call, [Self.answered(#"{"success":false}"#)]).result == .refused(reason: "not_extended"))
+        #expect(Self.page(Self.run(call, [Self.answered("<html>")]).result)?.answer == "{}")
+    }
+
+    @Test(arguments: ["answer_malformed", "answer_of_another_app"])
+    func `an answer of another server is asked for again, three times`(reason: String) {
+        let result = Self.run(Self.call(), [{ _ in .later(ServerAPIDelay(reason)) }]).result
+        #expect(result == .later(reason: reason, atMost: 3))
+    }
+
     @Test func `an answer without an end is given up`() {
         let call = Self.call("refund_history", #"{"path":["42"],"query":[["revision","r0"]],"pages":999}"#)
         let body = #"{"hasMore":true,"revision":"r1","signedTransactions":[]}"#

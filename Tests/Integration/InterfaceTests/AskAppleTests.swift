@@ -61,12 +61,35 @@ struct AskAppleTests {
         await expectRefusal("ask_apple('transaction_info', '7')", "the app must be named", database)
         try await change(database, "SELECT appstore.plan_history('{com.example.only}', '{Production}')")
         _ = try await ask("ask_apple('transaction_info', '7')", database)
-        #expect(try await database.lines("SELECT bundle_id FROM appstore.outbox WHERE call_key = 'any:7'") == ["com.example.only"])
+        #expect(try await database.lines("SELECT bundle_id FROM appstore.outbox WHERE call_key = 'production:7'") == ["com.example.only"])
         await expectRefusal("ask_apple('transaction_info', '8', 'com.example.onyl')", "no worker has had a key of this app", database)
         await expectRefusal(
             "ask_apple('transaction_info', '8', 'com.example.only', 'Sandbox')",
             "no worker has had a key of this app",
             database
+        )
+    }
+
+    @Test func `a contract is known by its renewals, and where workers ask about one environment, it is that one`() async throws {
+        let database = try await InboxDatabase.make()
+        try await change(
+            database,
+            """
+            SELECT appstore.plan_history('{com.example.app,com.example.app,com.example.tests}', '{Production,Sandbox,Sandbox}');
+            INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
+                purchase_date, signed_date, payload_hash, first_signed_date, period_no, is_subscription)
+            VALUES ('Sandbox', '1001', '1000', 'com.example.app', 'pro', 'Auto-Renewable Subscription', now(), now(), '\\x01', now(),
+                    gen_random_uuid(), true);
+            SELECT appstore.derive_ledger('Sandbox', '{1001}', '{1000}')
+            """
+        )
+        _ = try await ask("extend_renewal_date('1000', 7, 3, 'R1')", database)
+        _ = try await ask("set_app_account_token('7', '0f8fad5b-d9cb-469f-a165-70867728950e', 'com.example.tests')", database)
+        _ = try await ask("ask_apple('transaction_info', '7', 'com.example.tests')", database)
+        #expect(
+            try await database.lines("SELECT bundle_id || ' ' || call_key FROM appstore.outbox ORDER BY call_id") == [
+                "com.example.app sandbox:R1", "com.example.tests sandbox:7", "com.example.tests sandbox:7",
+            ]
         )
     }
 
@@ -102,6 +125,41 @@ struct AskAppleTests {
     private func expectRefusal(_ sql: String, _ message: String, _ database: TestDatabase) async {
         let error = await #expect(throws: PostgresError.self, "\(sql)") { try await ask(sql, database) }
         #expect(error?.description.contains(message) == true, "\(sql): \(error.map { "\($0)" } ?? "")")
+    }
+
+    @Test func `an extension without an identifier is made once in 24 hours, also around midnight`() async throws {
+        let database = try await InboxDatabase.make()
+        let extend = "extend_renewal_date('42', 7, 3, \(Self.app))"
+        let call = try await ask(extend, database)
+        // As it was written yesterday.
+        try await change(
+            database,
+            """
+            UPDATE appstore.outbox
+            SET call_key = replace(call_key, day.new, day.old), payload = convert_to(replace(convert_from(payload, 'UTF8'), day.new, day.old), 'UTF8')
+            FROM (SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD') AS new,
+                         to_char(now() AT TIME ZONE 'UTC' - interval '24 hours', 'YYYYMMDD') AS old) AS day
+            """
+        )
+        #expect(try await ask(extend, database) == call)
+        try await change(database, "UPDATE appstore.outbox SET state = 'answered', settled_at = now()")
+        #expect(try await ask(extend, database) == call)
+        try await change(database, "UPDATE appstore.outbox SET asked_at = now() - interval '25 hours'")
+        #expect(try await ask(extend, database) != call)
+    }
+
+    @Test func `a call is not repeated whose extension another one has made`() async throws {
+        let database = try await InboxDatabase.make()
+        let extend = "extend_renewal_date('42', 7, 3, 'outage', \(Self.app))"
+        let lost = try await ask(extend, database)
+        try await change(database, "UPDATE appstore.outbox SET state = 'given_up', reason = 'by_test', settled_at = now()")
+        let made = try await ask(extend, database)
+        try await change(database, "UPDATE appstore.outbox SET state = 'answered', settled_at = now() WHERE call_id = \(made)")
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.withConnection(user: "appstore_operator") { try await $0.runScript("SELECT appstore.repeat_call(\(lost))") }
+        }
+        #expect(error?.description.contains("call \(made) has made this extension") == true)
+        #expect(try await database.lines("SELECT state FROM appstore.outbox ORDER BY call_id") == ["given_up", "answered"])
     }
 
     @Test func `an extension is made once for an identifier, and once a day without one`() async throws {

@@ -56,6 +56,39 @@ struct ForgetTests {
         }
     }
 
+    @Test func `questions about the user are discarded, and answers about the download of the app lose their bodies`() async throws {
+        try await ForgetScene.with { ledger in
+            try await ledger.run(
+                """
+                WITH stored AS (
+                    INSERT INTO appstore.inbox (source, received_at, body)
+                    SELECT 'app_transaction', now(), convert_to('download of ' || id, 'UTF8') FROM (VALUES ('1001'), ('2000')) AS b (id) RETURNING *
+                )
+                INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, environment, original_transaction_id)
+                SELECT event_id, source, received_at, now(), 1, 1, 'no_effect', 'Production', right(convert_from(body, 'UTF8'), 4) FROM stored
+                """
+            )
+            try await ledger.run(
+                """
+                INSERT INTO appstore.outbox (kind, call_key, bundle_id, payload, deadline_at)
+                SELECT v.kind, v.key, 'a', '\\x7b7d', now() + interval '1 hour'
+                FROM (VALUES ('subscription_statuses', 'production:1000'), ('transaction_info', 'any:1001'),
+                             ('set_app_account_token', 'production:1000'), ('subscription_statuses', 'production:2000'),
+                             ('subscription_statuses', 'sandbox:1000')) AS v (kind, key)
+                """
+            )
+            _ = try await ForgetScene.forget(in: ledger)
+            #expect(
+                try await ledger.lines("SELECT state || ' ' || call_key FROM appstore.outbox ORDER BY call_id") == [
+                    "discarded production:1000", "discarded any:1001", "discarded production:1000", "open production:2000",
+                    "open sandbox:1000",
+                ]
+            )
+            let bodies: Statement = "SELECT convert_from(body, 'UTF8') FROM appstore.inbox WHERE source = 'app_transaction'"
+            #expect(try await ledger.lines(bodies) == ["download of 2000"])
+        }
+    }
+
     @Test func `later notifications are merged into the contract without the name`() async throws {
         try await ForgetScene.with { ledger in
             let alias = try await ForgetScene.forget(name, in: ledger)

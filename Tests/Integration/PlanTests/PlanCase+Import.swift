@@ -7,7 +7,7 @@ extension PlanCase {
         PlanCase("import_lease", as: "appstore_worker", of: 5, before: chunk("90, 95, 'ask', 0, false")) { pool, _ in
             let statement = Statement(
                 .importLease,
-                ["bundle_ids": ["b"], "environments": ["Production"], "slots": [Int32(1)], "seconds": 120]
+                ["bundle_ids": ["b"], "environments": ["Production"], "depths": ["history"], "slots": [Int32(1)], "seconds": 120]
             )
             let rows = try await pool.withConnection { try await $0.query(statement) }
             guard rows.count == 1 else { throw WrongCount(found: rows.count) }
@@ -32,19 +32,21 @@ extension PlanCase {
             )
             _ = try await pool.withConnection { try await $0.query(statement) }
         },
-        PlanCase("import_link_owners", as: "appstore_worker", of: 5, before: chunk("50, 55, 'link', 0, false") + found) { pool, _ in
+        PlanCase("import_link_owners", as: "appstore_worker", of: 5, before: chunk("50, 55, 'link', 0, false", linkAt: "now()") + found) {
+            pool,
+            _ in
             let did = try await pool.withConnection { try await $0.query(Statement(.importLinkOwners))[0].decode(0, as: Bool.self) }
             guard did else { throw WrongCount(found: 0) }
         },
     ]
 
     /// The only chunk, of an import that runs: an earlier round may have ended it.
-    private static func chunk(_ values: String) -> String {
+    private static func chunk(_ values: String, linkAt: String = "NULL") -> String {
         """
         UPDATE appstore.imports SET state = 'running', ended_at = NULL;
         DELETE FROM appstore.import_chunks;
-        INSERT INTO appstore.import_chunks (import_id, first_line, end_line, phase, epoch, is_leased, environment)
-        SELECT 1, c.*, 'Production' FROM (VALUES (\(values))) AS c;
+        INSERT INTO appstore.import_chunks (import_id, first_line, end_line, phase, epoch, is_leased, environment, link_at)
+        SELECT 1, c.*, 'Production', \(linkAt) FROM (VALUES (\(values))) AS c;
         """
     }
 

@@ -63,7 +63,7 @@ struct PlanCase: Sendable {
     static let all = Array(
         [
             receiving, merging, legacy, calling, settling, selling, asking, queries, repairing, seeking, ageing, telling, delivering,
-            reading, reconciling, importing,
+            reading, reconciling, importing, looking,
         ]
         .joined()
     )

@@ -59,8 +59,8 @@ enum PlanScene {
         INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, bundle_id, product_id, product_type, status, will_renew,
             current_transaction_id, current_period_start, current_period_end, access_until, renewal_status, auto_renew_status,
             renewal_signed_date, renewal_hash)
-        SELECT 'Production', n::text, 'user ' || n, 'b', 'p', 'Auto-Renewable Subscription', 1, true, n::text, '2026-01-02', '2026-02-01',
-               '2026-02-01', 1, 1, '2026-01-01', '\\x01'
+        SELECT 'Production', n::text, 'user ' || n, 'b', 'p', 'Auto-Renewable Subscription', 1, true, n::text, '2026-01-02', now() + interval '20 days',
+               now() + interval '20 days', 1, 1, '2026-01-01', '\\x01'
         FROM customers(n);
         INSERT INTO appstore.ownership_claims (environment, original_transaction_id, kind, source_id, user_id, effective_at)
         SELECT 'Production', n::text, 'client', n::text, 'user ' || n, '2026-01-02' FROM customers(n);

@@ -1,6 +1,7 @@
 import InboxTesting
 import Postgres
 import PostgresTesting
+import SQL
 import Testing
 
 /// When nothing is asked although a rule holds.
@@ -16,6 +17,82 @@ struct ReconcileLimitTests {
             #expect(try await scene.database.lines(next) == ["01:05:00", "01:10:00"])
             #expect(try await scene.step(1.1) == ["expired_silent 1"])
             #expect(try await scene.step(1.2) == ["expired_silent 2"])
+        }
+    }
+
+    @Test func `an event about several contracts is one about each`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            try await scene.run(
+                """
+                SELECT public.event(1, NULL, 'client_receipt', '2026-01-01T00:55:00Z');
+                INSERT INTO appstore.event_contracts VALUES ('Production', '1', 1)
+                """
+            )
+            #expect(try await scene.askedHours([1, 1.1, 1.2]) == [1.2])
+        }
+    }
+
+    @Test func `nothing is asked while events have waited in the inbox for a minute`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            try await scene.run("INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) VALUES (1, '2026-01-01T00:58:00Z', 1)")
+            #expect(try await scene.step(1) == [])
+            // One that is repeated is due again, too.
+            try await scene.run("UPDATE appstore.inbox_queue SET attempts = 1")
+            #expect(try await scene.step(1) == [])
+            try await scene.run("UPDATE appstore.inbox_queue SET run_at = '2026-01-03T00:00:00Z'")
+            #expect(try await scene.step(1) == ["expired_silent 1"])
+        }
+    }
+
+    @Test func `a call is made only if nothing was heard of its contract since it was written`() async throws {
+        try await ReconcileScene.with { scene in
+            for id in ["1", "2"] { try await scene.contract(id) }
+            #expect(try await scene.step(1).count == 2)
+            try await scene.run("SELECT public.event(1, '1', 'notification_v2', now() - interval '14 minutes')")
+            try await scene.run("INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) VALUES (1, now() - interval '2 minutes', 1)")
+            func lease() async throws -> [String] {
+                let lease = Statement(
+                    .outboxLeaseCalls,
+                    [
+                        "bundle_ids": [ReconcileScene.app], "environments": ["Production"], "kinds": ["subscription_statuses"], "limit": 9,
+                        "lease_milliseconds": Int64(60_000),
+                    ]
+                )
+                return try await scene.database.withConnection(user: "appstore_worker") { connection in
+                    try await connection.query(lease).map { String(decoding: try $0.decode("payload", as: [UInt8].self), as: UTF8.self) }
+                }
+            }
+            #expect(try await lease() == [])
+            try await scene.run("DELETE FROM appstore.inbox_queue")
+            #expect(try await lease() == [#"{"path": ["2"]}"#])
+            try await scene.run("UPDATE appstore.outcomes SET received_at = now() - interval '16 minutes'")
+            #expect(try await lease() == [#"{"path": ["1"]}"#])
+        }
+    }
+
+    @Test func `a user with several Apple IDs is several customers`() async throws {
+        try await ReconcileScene.with { scene in
+            for id in ["1", "2"] { try await scene.contract(id, #""user_id": "anna", "renewal_app_transaction_id": "\#(id)""#) }
+            #expect(try await scene.step(1) == ["expired_silent 1", "expired_silent 2"])
+        }
+    }
+
+    @Test func `a question waits for the open call of another app about the same id`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            try await scene.database.withConnection(user: "appstore_operator") { connection in
+                _ = try await connection.query("SELECT appstore.ask_apple('subscription_statuses', '1', 'com.example.other', 'Production')")
+            }
+            #expect(try await scene.step(1) == [])
+            await #expect(throws: PostgresError.self) {
+                try await scene.database.withConnection(user: "appstore_operator") { connection in
+                    _ = try await connection.query("SELECT appstore.reconcile_contract('1')")
+                }
+            }
+            try await scene.refuseCalls()
+            #expect(try await scene.askedHours([1.5, 2]) == [2])
         }
     }
 
@@ -74,8 +151,20 @@ struct ReconcileLimitTests {
                 """
             #expect(try await scene.database.lines(step) == ["200 true"])
             #expect(try await scene.database.lines("SELECT count(*)::text FROM appstore.reconcile_watches") == ["2000"])
-            #expect(try await scene.database.lines(step) == ["200 false"])
+            #expect(try await scene.database.lines(step) == ["200 true"])
             #expect(try await scene.database.lines("SELECT count(*)::text FROM appstore.reconcile_watches") == ["2500"])
+            // While 2,000 calls are open, no more are written but 200 of rules that ask little.
+            for _ in 3...11 { #expect(try await scene.database.lines(step) == ["200 true"]) }
+            #expect(try await scene.database.lines(step) == ["0 false"])
+        }
+    }
+
+    @Test func `contracts in billing retry come after the others`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.run(#"SELECT public.contract('r' || n, '{"status": 3}') FROM generate_series(1, 500) AS n"#)
+            #expect(try await scene.step(24).count == 200)
+            try await scene.contract("1", #""current_period_end": "2026-01-01T23:03:00Z", "access_until": "2026-01-01T23:03:00Z""#)
+            #expect(try await scene.step(24.1).first == "expired_silent 1")
         }
     }
 

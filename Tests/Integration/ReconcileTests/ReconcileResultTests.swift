@@ -38,7 +38,9 @@ struct ReconcileResultTests {
                 SELECT public.event(11, '2', 'subscription_status', '2026-01-01T02:10:00Z', 'superseded');
                 SELECT public.event(12, '3', 'notification_v2', '2026-01-01T01:10:00Z');
                 SELECT public.event(13, '3', 'subscription_status', '2026-01-01T02:10:00Z');
-                UPDATE appstore.contracts SET status = 2, will_renew = false WHERE original_transaction_id IN ('1', '3')
+                UPDATE appstore.contracts SET access_until = '2026-02-01' WHERE original_transaction_id IN ('1', '3');
+                -- What the customer may use is the same.
+                UPDATE appstore.contracts SET status = 2, will_renew = false WHERE original_transaction_id = '2'
                 """
             )
             try await scene.step(2.2)
@@ -51,6 +53,29 @@ struct ReconcileResultTests {
                     "SELECT concat_ws(' ', questions, answered, changed, wrong_ratio) FROM appstore.reconcile_status WHERE rule = 'expired_silent'"
                 ) == ["4 2 1"]
             )
+        }
+    }
+
+    @Test func `open questions of one app do not delay the results of another`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.run(
+                """
+                WITH call AS (
+                    INSERT INTO appstore.outbox (kind, call_key, bundle_id, payload, deadline_at)
+                    SELECT 'subscription_statuses', 'production:' || n, 'com.example.other', '\\x7b7d', now() + interval '1 day'
+                    FROM generate_series(1, 2001) AS n RETURNING call_id
+                )
+                INSERT INTO appstore.reconcile_questions (environment, original_transaction_id, bundle_id, rule, asked_at, call_id)
+                SELECT 'Production', call_id::text, 'com.example.other', 'sample', '2026-01-01T00:00:00Z', call_id FROM call
+                """
+            )
+            try await scene.contract("c")
+            try await scene.step(1)
+            try await scene.run(
+                "UPDATE appstore.outbox SET state = 'refused', reason = 'by_test', settled_at = now() WHERE call_key = 'production:c'"
+            )
+            try await scene.step(2)
+            #expect(try await Self.results(scene).last == "c unanswered")
         }
     }
 
@@ -142,6 +167,9 @@ struct ReconcileResultTests {
             try await ask("'1.1'")
             try await ask("'9', 'com.example.app', 'Sandbox'")
             await #expect(throws: PostgresError.self) { try await ask("'9'") }
+            await #expect(throws: PostgresError.self) { try await ask("'../x', 'com.example.app', 'Sandbox'") }
+            try await scene.run("SELECT appstore.plan_history('{com.example.app}', '{Production}')")
+            await #expect(throws: PostgresError.self) { try await ask("'9', 'com.example.typo', 'Production'") }
             await #expect(throws: PostgresError.self) { try await ask("'1'", as: "appstore_worker") }
             #expect(
                 try await scene.database.lines("SELECT call_key || ' ' || priority FROM appstore.outbox ORDER BY call_id") == [

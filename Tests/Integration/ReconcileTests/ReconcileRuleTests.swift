@@ -66,7 +66,7 @@ struct ReconcileRuleTests {
             )
             #expect(try await scene.step(-11.8) == [])
             #expect(try await scene.step(-11.75) == ["no_renewal_info 1"])
-            try await scene.refuseCalls()
+            try await scene.answerCalls()
             try await scene.run("SELECT public.event(3, '1', 'client_transaction', '2026-01-03T00:00:00Z')")
             #expect(try await scene.step(60) == ["expired_silent 2"])
         }
@@ -96,14 +96,14 @@ struct ReconcileRuleTests {
 
     @Test func `a contract in its grace period is asked about an hour after the end, and never twice in twelve hours`() async throws {
         try await ReconcileScene.with { scene in
-            try await scene.contract("1", #""status": 4, "grace_period_expires_date": "2026-01-04T16:00:00Z""#)
+            // Apple's grace periods are whole days.
+            try await scene.contract("1", #""status": 4, "grace_period_expires_date": "2026-01-04T00:00:00Z""#)
             let asked = try await scene.askedHours(stride(from: 1.0, through: 140, by: 1))
-            // The end is hour 88.
-            #expect(asked == [24, 48, 72, 89, 101, 120])
+            #expect(asked == [24, 48, 73, 96, 120])
         }
     }
 
-    @Test func `a refund without a decision is doubted after 48 hours, once, and the customer's history is asked for`() async throws {
+    @Test func `a refund without a decision is doubted after two days and a week, and the customer's history is asked for`() async throws {
         try await ReconcileScene.with { scene in
             for id in ["1", "2"] { try await scene.contract(id, #""will_renew": false"#) }
             try await scene.run(
@@ -113,20 +113,78 @@ struct ReconcileRuleTests {
                 FROM (VALUES ('1', NULL, NULL), ('2', 'declined', '2026-01-02'::timestamptz)) AS c (id, decided, decided_at)
                 """
             )
-            #expect(try await scene.askedHours([47, 48, 72, 96, 200]) == [48])
-            #expect(
-                try await scene.database.lines("SELECT kind || ' ' || call_key || convert_from(payload, 'UTF8') FROM appstore.outbox") == [
-                    #"transaction_history production:1.1{"path": ["1.1"]}"#
-                ]
-            )
+            #expect(try await scene.askedHours([47, 48, 72, 96, 167, 168, 200, 400]) == [48, 168])
+            let calls: Statement = "SELECT DISTINCT kind || ' ' || call_key || convert_from(payload, 'UTF8') FROM appstore.outbox"
+            #expect(try await scene.database.lines(calls) == [#"transaction_history production:1{"path": ["1"]}"#])
         }
     }
 
-    @Test func `a missing consent to a higher price is asked about once, three days before the renewal`() async throws {
+    @Test func `a request about a refund that is recovered late is doubted a week after Apple asked`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1", #""will_renew": false"#)
+            #expect(try await scene.askedHours([48, 60]) == [])
+            try await scene.askAboutRefund(of: "1.1", contract: "1", at: 0)
+            #expect(try await scene.askedHours([61, 100, 168, 200]) == [168])
+        }
+    }
+
+    @Test func `two charges of a contract whose refund is in doubt are watched one after the other`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1", #""will_renew": false"#)
+            try await scene.renew("1", from: "2026-01-01", to: "2026-02-01")
+            try await scene.askAboutRefund(of: "1.1", contract: "1", at: 0)
+            try await scene.askAboutRefund(of: "1.2", contract: "1", at: 1)
+            #expect(try await scene.step(48) == ["revoked_doubt 1"])
+            // Nothing answers, and the first is decided.
+            try await scene.refuseCalls()
+            try await scene.step(49)
+            try await scene.run(
+                "UPDATE appstore.consumption_obligations SET outcome = 'declined', outcome_at = '2026-01-03T02:00:00Z' WHERE transaction_id = '1.1'"
+            )
+            #expect(try await scene.step(73) == ["revoked_doubt 1"])
+            let asked: Statement = "SELECT transaction_id FROM appstore.reconcile_questions ORDER BY question_id"
+            #expect(try await scene.database.lines(asked) == ["1.1", "1.2"])
+        }
+    }
+
+    @Test(arguments: [
+        #""status": null, "will_renew": null, "renewal_signed_date": null, "renewal_hash": null"#, #""will_renew": false"#,
+        #""status": 2, "price_increase_status": 0, "current_period_end": "2026-01-05T12:00:00Z", "access_until": "2026-01-05T12:00:00Z""#,
+    ])
+    func `a question that nothing answers is asked again a day later, seven times at most`(members: String) async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1", members)
+            try await scene.run("SELECT public.event(1, '1', 'client_transaction', '2026-01-03T23:00:00Z')")
+            if members.contains("false") { try await scene.askAboutRefund(of: "1.1", contract: "1", at: 24) }
+            let hours = [72.0, 73, 95, 96, 120, 144, 168, 192, 216, 240, 264]
+            let asked = try await scene.askedHours(hours, isAnswered: false)
+            // The price matters until the renewal.
+            #expect(asked == (members.contains("price") ? [72, 96] : [72, 96, 120, 144, 168, 192, 216]))
+            #expect(try await scene.database.lines("SELECT rule FROM appstore.reconcile_watches") == [])
+        }
+    }
+
+    @Test func `each silent end of a short period is asked about by its schedule`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            #expect(try await scene.askedHours([1, 25, 72, 168, 190]) == [1, 25, 72, 168])
+            try await scene.renew("1", from: "2026-01-09", to: "2026-01-16")
+            // It ends at hour 360; the watch of the period before it ends at hour 720.
+            #expect(try await scene.askedHours([200, 360, 361, 385, 432, 528, 720, 1080, 1200]) == [361, 385, 432, 528, 1080])
+        }
+    }
+
+    @Test func `a missing consent to a higher price is asked about three days, two and one before the renewal`() async throws {
         try await ReconcileScene.with { scene in
             try await scene.contract("1", #""price_increase_status": 0"#)
             try await scene.contract("2", #""price_increase_status": 1"#)
-            #expect(try await scene.askedHours([-100, -73, -72, -48, -24, 0]) == [-72])
+            #expect(try await scene.askedHours([-100, -73, -72, -60]) == [-72])
+            // A price increase that came late.
+            try await scene.contract("3", #""price_increase_status": 0"#)
+            #expect(try await scene.step(-48) == ["price_consent 1", "price_consent 3"])
+            try await scene.answerCalls()
+            #expect(try await scene.askedHours([-25, -24, 0]) == [-24])
+            try await scene.run("DELETE FROM appstore.reconcile_questions WHERE original_transaction_id = '3'")
             #expect(try await scene.database.lines("SELECT DISTINCT original_transaction_id FROM appstore.reconcile_questions") == ["1"])
         }
     }
@@ -150,7 +208,7 @@ struct ReconcileRuleTests {
         }
     }
 
-    @Test func `a fact that came late is found by a later look`() async throws {
+    @Test func `a fact that came late is found by a later walk`() async throws {
         try await ReconcileScene.with { scene in
             #expect(try await scene.askedHours([1, 30]) == [])
             try await scene.contract("1", #""status": 3"#)

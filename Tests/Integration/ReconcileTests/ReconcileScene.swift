@@ -73,14 +73,14 @@ struct ReconcileScene: Sendable {
         return try rows.map { try $0.decode(0, as: String.self) }
     }
 
-    /// Takes steps at these hours, with each call refused before the next one, and returns those hours at which something was asked.
-    func askedHours(_ hours: some Sequence<Double> & Sendable, sample: Int = 0) async throws -> [Double] {
+    /// Takes steps at these hours, with each call answered before the next one, and returns those hours at which something was asked.
+    func askedHours(_ hours: some Sequence<Double> & Sendable, sample: Int = 0, isAnswered: Bool = true) async throws -> [Double] {
         try await database.withConnection { connection in
             var asked: [Double] = []
             for hour in hours {
                 let questions = try await Self.step(hour, sample: sample, Self.app, "Production", on: connection)
                 if !questions.isEmpty { asked.append(hour) }
-                try await connection.runScript(Self.refusal)
+                try await connection.runScript(isAnswered ? Self.answers : Self.refusal)
             }
             return asked
         }
@@ -92,5 +92,45 @@ struct ReconcileScene: Sendable {
 
     func refuseCalls() async throws {
         try await run(Self.refusal)
+    }
+
+    /// Answers that name the contracts, and change nothing.
+    private static let answers = """
+        UPDATE appstore.outbox SET state = 'answered', settled_at = run_at, answer_event_id = 1000000 WHERE state = 'open';
+        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, environment, original_transaction_id,
+                                       transaction_id)
+        SELECT 1000000 + q.question_id, CASE q.rule WHEN 'revoked_doubt' THEN 'transaction_info' ELSE 'subscription_status' END, q.asked_at,
+               q.asked_at, 1, 1, 'superseded', q.environment::text, q.original_transaction_id, q.transaction_id
+        FROM appstore.reconcile_questions AS q WHERE q.result IS NULL
+        """
+
+    func answerCalls() async throws {
+        try await run(Self.answers)
+    }
+
+    /// Begins another period of a contract, after a missing one or the one of ``contract(_:_:environment:)``.
+    func renew(_ id: String, from start: String, to end: String) async throws {
+        try await run(
+            """
+            INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
+                purchase_date, expires_date, signed_date, payload_hash, first_signed_date, period_no, is_subscription)
+            SELECT 'Production', '\(id).2', '\(id)', 'com.example.app', 'p', 'Auto-Renewable Subscription', '\(start)', '\(end)', '\(start)',
+                   '\\x01', '\(start)', gen_random_uuid(), true;
+            UPDATE appstore.contracts
+            SET current_transaction_id = '\(id).2', current_period_start = '\(start)', current_period_end = '\(end)', access_until = '\(end)'
+            WHERE original_transaction_id = '\(id)'
+            """
+        )
+    }
+
+    /// Records Apple's request about a refund of a charge, which came so many hours after the beginning of 2026.
+    func askAboutRefund(of charge: String, contract: String, at hours: Double) async throws {
+        try await run(
+            """
+            INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at)
+            SELECT 'Production', '\(charge)', '\(contract)', asked.at, asked.at + interval '12 hours'
+            FROM (SELECT '2026-01-01T00:00:00Z'::timestamptz + \(hours) * interval '1 hour' AS at) AS asked
+            """
+        )
     }
 }

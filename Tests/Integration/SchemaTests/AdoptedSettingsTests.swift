@@ -6,7 +6,7 @@ import Testing
 
 /// Programs that do not log in as their roles: PostgreSQL does not apply the roles' settings to them.
 struct AdoptedSettingsTests {
-    static let roles = ["appstore_ingest", "appstore_worker", "appstore_api", "appstore_operator"]
+    static let roles = ["appstore_ingest", "appstore_worker", "appstore_api", "appstore_operator", "appstore_console"]
 
     /// The settings that PostgreSQL applies to a login as the role.
     private func settings(of role: String, in database: TestDatabase) async throws -> [String: String] {

@@ -20,13 +20,13 @@ struct CommentTests {
         let without = try await database.lines(
             """
             SELECT c.oid::regclass::text FROM pg_class AS c
-            WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND obj_description(c.oid, 'pg_class') IS NULL
+            WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind IN ('r', 'p', 'v') AND obj_description(c.oid, 'pg_class') IS NULL
             UNION ALL
             SELECT p.oid::regprocedure::text FROM pg_proc AS p
-            WHERE p.pronamespace = 'appstore'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL
+            WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND obj_description(p.oid, 'pg_proc') IS NULL
             UNION ALL
             SELECT t.oid::regtype::text FROM pg_type AS t LEFT JOIN pg_class AS c ON c.oid = t.typrelid
-            WHERE t.typnamespace = 'appstore'::regnamespace AND (t.typtype IN ('e', 'd') OR c.relkind = 'c')
+            WHERE t.typnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND (t.typtype IN ('e', 'd') OR c.relkind = 'c')
               AND obj_description(t.oid, 'pg_type') IS NULL
             """
         )
@@ -40,7 +40,7 @@ struct CommentTests {
         let without = try await database.lines(
             """
             SELECT c.relname || '.' || a.attname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
-            WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
+            WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
               AND a.attnum > 0 AND NOT a.attisdropped AND col_description(c.oid, a.attnum) IS NULL
             """
         )

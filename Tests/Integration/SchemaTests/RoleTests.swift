@@ -84,16 +84,28 @@ struct RoleTests {
         case walkHistory = "SELECT FROM appstore.plan_history('{}', '{}'), appstore.lease_history_windows('{}', '{}', 1, 1, 1)"
         case setHistoryMode = "SELECT appstore.set_history_mode('b', 'Production', 'off') WHERE false"
         case readImports = "SELECT FROM appstore.import_status, appstore.import_misses, appstore.live_since, appstore.import_items"
-        case askForImports = "SELECT FROM appstore.lease_import_chunks('{}', '{}', '{}', 1), appstore.link_import_owners()"
+        case askForImports = "SELECT FROM appstore.lease_import_chunks('{}', '{}', '{}', '{}', 1), appstore.link_import_owners()"
         case makeImport = "SELECT appstore.begin_import('b', NULL, 'statuses', 'f'), appstore.change_import(1, 'paused') WHERE false"
         case goLive = "SELECT appstore.set_live_since('b', now()) WHERE false"
         case changeImport = "UPDATE appstore.import_items SET user_id = 'x'"
         case changeHistory = "UPDATE appstore.history_cursors SET covered = '{}'"
         case readReconciliation = "SELECT FROM appstore.stale_contracts, appstore.reconcile_status, appstore.reconcile_questions"
-        case reconcile = "SELECT FROM appstore.reconcile('{}', '{}', 0), appstore.reconcile_statistics()"
+        case reconcile = "SELECT FROM appstore.reconcile('{}', '{}', 0), appstore.reconcile_statistics(), appstore.may_be_called(NULL, '')"
         case askNow = "SELECT appstore.reconcile_contract('1') WHERE false"
-        case recordFound = "SELECT appstore.record_found_statuses('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+        case recordFound = "SELECT appstore.record_found_statuses('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+        case readReports = "SELECT FROM appstore_reports.transactions, appstore_reports.mrr()"
+        case writeRates = "INSERT INTO appstore.fx_rates VALUES ('EUR', '2026-01-01', 1)"
         case forget = "SELECT appstore.forget('nobody')"
+        case logInToConsole = "SELECT appstore.make_console_login(sha256('x')) WHERE false"
+        case findSession = "SELECT appstore.console_session(sha256('x'))"
+        case readSessions = "SELECT person FROM appstore.console_sessions"
+        case readSessionSecrets = "SELECT session_hash FROM appstore.console_sessions, appstore.console_logins"
+        case endSession = "SELECT appstore.end_console_session(1)"
+        case showBody = "SELECT appstore.show_body(1, 'x')"
+        case lookForConsole =
+            "SELECT FROM appstore.find_events(NULL), appstore.ownership_of('Production', '{}'), appstore.explain_contract('Production', '1'), appstore.repair_status"
+        case beginRepair = "SELECT appstore.begin_repair('requeue', NULL, 'x', 1), appstore.stop_repair(1) WHERE false"
+        case takeRepairStep = "SELECT appstore.take_repair_step()"
         case makeTable = "CREATE TABLE appstore.mine ()"
         case makeFunction = "CREATE FUNCTION appstore.mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'"
         case makeTemporary = "CREATE TABLE public.mine ()"
@@ -119,6 +131,7 @@ struct RoleTests {
                 .makeEndpoint,
                 .redeliver, .readCertificates, .listRevoked, .ignoreRevocation, .decideRequest, .recordConsent, .readConsents,
                 .changePolicies, .readHistory, .setHistoryMode, .readReconciliation, .askNow, .readImports, .makeImport, .goLive,
+                .readReports, .writeRates, .logInToConsole, .readSessions, .endSession, .lookForConsole, .beginRepair,
             ]
         ),
         (
@@ -127,9 +140,10 @@ struct RoleTests {
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
                 .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
                 .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents, .readHistory,
-                .readReconciliation, .readImports,
+                .readReconciliation, .readImports, .readReports, .logInToConsole, .readSessions, .lookForConsole,
             ]
         ),
+        ("appstore_reporter", [.readReports]),
         (
             "appstore_backend",
             [
@@ -137,6 +151,8 @@ struct RoleTests {
                 .decideRequest, .recordConsent,
             ]
         ),
+        // It has the rights of viewer, operator and bodies only in transactions that take them.
+        ("appstore_console", [.findSession, .takeRepairStep]),
     ]
 
     @Test(arguments: allowed)
@@ -174,7 +190,7 @@ struct RoleTests {
         #expect(found == value)
     }
 
-    @Test(arguments: ["appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api"])
+    @Test(arguments: ["appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api", "appstore_console"])
     func `each role runs at READ COMMITTED, whatever the database's default is`(role: String) async throws {
         let database = try await InboxDatabase.make()
         let name = try await database.lines("SELECT quote_ident(current_database())")[0]

@@ -18,7 +18,9 @@ struct SchemaGateTests {
         return error
     }
 
-    @Test(arguments: [("appstore_worker", SchemaExpectation.worker), ("appstore_ingest", .ingest), ("appstore_api", .api)])
+    @Test(arguments: [
+        ("appstore_worker", SchemaExpectation.worker), ("appstore_ingest", .ingest), ("appstore_api", .api), ("appstore_console", .console),
+    ])
     func `each daemon's role is admitted without a warning`(role: String, expected: SchemaExpectation) async throws {
         let database = try await InboxDatabase.make()
         let log = CapturedLog()

@@ -70,6 +70,24 @@ struct InquiryTests {
         }
     }
 
+    @Test func `a key for a change reads the call that it made, and no other`() async throws {
+        try await RunningAPI.run { api in
+            let asked = try await api.exchange("POST", "/v1/inquiries", key: try await api.makeKey(), json: Self.order)
+            let question = try #require(asked.headers["location"])
+            let extender = try await api.makeKey([.extendContracts])
+            // Neither the ledger nor the key names the app.
+            let terms = #"{"days":7,"reason":3,"requestIdentifier":"r","bundleId":"com.example.tides"}"#
+            let extended = try await api.exchange("PUT", "/v1/contracts/70/extension", key: extender, json: terms)
+            #expect(extended.status == 202, "\(extended.body)")
+            let path = try #require(extended.headers["location"])
+            #expect(try await api.exchange("GET", path, key: extender).json()["kind"]?.text == "extend_renewal_date")
+            #expect(try await api.exchange("GET", question, key: extender).status == 404)
+            #expect(try await api.exchange("GET", path, key: try await api.makeKey([.setTokens])).status == 404)
+            #expect(try await api.exchange("GET", path, key: try await api.makeKey([.makeInquiries])).status == 200)
+            #expect(try await api.exchange("GET", path, key: try await api.makeKey([.readOrders])).problem == "verb-not-covered")
+        }
+    }
+
     @Test(arguments: [
         (#"{"kind":"extend_for_all","id":"pro"}"#, 400, "invalid-member"), (#"{"kind":"order_lookup"}"#, 400, "invalid-member"),
         (#"{"kind":"order_lookup","id":"M K","bundleId":"a"}"#, 422, "inquiry-refused"),

@@ -19,7 +19,7 @@ struct OpenAPITests {
         .ownerConflict, .lengthRequired, .contentTooLarge(limit: 1), .unsupportedMediaType, .contentEncodingRefused, .expectationFailed,
         .transactionRejected(reason: "r"), .receiptRejected(reason: "r"), .headTooLarge, .internalError, .transferCodingUnknown,
         .tooManyBytes, .tooManyWaiting, .shuttingDown, .databaseUnavailable(retryAfter: 1), .noSuchEntry, .noSuchConsumer, .feedOff,
-        .historyChanged(next: .begin), .cursorExpired(next: .begin), .noSuchConsumption, .noSuchConsent,
+        .historyChanged(next: .begin), .positionUnknown, .cursorExpired(next: .begin), .noSuchConsumption, .noSuchConsent,
         .consumption(refusedFor: "past_due", ""), .consumption(refusedFor: "percentage", ""),
         .noSuchInquiry, .inquiry(refusedFor: "in_use", ""), .inquiry(refusedFor: "invalid", ""),
     ]

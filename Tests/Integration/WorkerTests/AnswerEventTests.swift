@@ -112,10 +112,88 @@ import Testing
                 let date = SignedScene.now.advanced(by: .seconds(Int64(status.rawValue)))
                 let body = try SignedScene.statusAnswer(of: purchase, status: status, signedDate: date)
                 try await scene.receive(body, source: EventSource.subscriptionStatus.rawValue)
+                try await scene.work()
             }
-            try await scene.work()
             let found: Statement = "SELECT split_part(subject, '/', 2) FROM appstore.effect_log WHERE kind = 'status_found' ORDER BY 1"
             #expect(try await scene.database.lines(found) == ["2", "3", "4", "5"])
+        }
+    }
+
+    // Apple's two words contradict each other, and each order of arrival must come to the same: see the case of the collected answers.
+    @Test(arguments: [[0, 1], [1, 0]], [0, 1])
+    func `an active status beside a revoked transaction counts, unless the transaction is signed later`(order: [Int], later: Int64)
+        async throws
+    {
+        try await WorkerScene.with { scene in
+            let purchase = try Self.notification(.subscribed, .initialBuy)
+            let (date, source) = (SignedScene.now.advanced(by: .seconds(5)), EventSource.subscriptionStatus.rawValue)
+            let answers = [
+                try SignedScene.statusAnswer(of: purchase, status: .active),
+                try SignedScene.statusAnswer(of: purchase, status: .active, signedDate: date) { transaction in
+                    transaction["revocationDate"] = .integer(SignedScene.now.millisecondsSince1970)
+                    transaction["revocationReason"] = 0
+                    transaction["signedDate"] = .integer(date.millisecondsSince1970 + later)
+                },
+            ]
+            for index in order {
+                try await scene.receive(answers[index], source: source)
+                try await scene.work()
+            }
+            let books: Statement = """
+                SELECT concat_ws(' ', m.status, m.revoked_at = t.revocation_date, m.access_until = t.revocation_date, m.access_until >= t.expires_date)
+                FROM appstore.contracts AS m JOIN appstore.transactions AS t USING (original_transaction_id, environment)
+                """
+            #expect(try await scene.database.lines(books) == [later > 0 ? "1 t t f" : "1 t f t"])
+            #expect(try await Self.kinds(scene) == ["refunded"])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an answer about the period before the current one ends no access`(comesFirst: Bool) async throws {
+        try await WorkerScene.with { scene in
+            let renewal = try Self.notification(.didRenew)
+            let charge = try #require(renewal.state?.transaction?.value)
+            let start = charge.purchaseDate.millisecondsSince1970
+            // A replica that lags does not know of the renewal, and signs later.
+            let answer = try SignedScene.statusAnswer(
+                of: renewal,
+                status: .billingRetry,
+                signedDate: SignedScene.now.advanced(by: .seconds(5)),
+                transaction: { json in
+                    json["transactionId"] = .string(charge.originalTransactionID)
+                    json["purchaseDate"] = .integer(start - 2_592_000_000)
+                    json["expiresDate"] = .integer(start)
+                },
+                renewalInfo: { $0["renewalDate"] = .integer(start) }
+            )
+            let source = EventSource.subscriptionStatus.rawValue
+            if comesFirst {
+                try await scene.receive(answer, source: source)
+                try await scene.work()
+            }
+            try await scene.receive(notification: SignedScene.sign(renewal))
+            try await scene.work()
+            if !comesFirst {
+                try await scene.receive(answer, source: source)
+                try await scene.work()
+                #expect(try await !Self.kinds(scene).contains("status_found"))
+            }
+            let access: Statement =
+                "SELECT concat_ws(' ', status, access_until = current_period_end, access_until > now()) FROM appstore.contracts"
+            #expect(try await scene.database.lines(access) == ["3 t t"])
+        }
+    }
+
+    @Test func `a status that is older than the known one is no news`() async throws {
+        try await WorkerScene.with { scene in
+            let end = try Self.notification(.expired, .voluntary)
+            try await scene.receive(notification: SignedScene.sign(end))
+            try await scene.work()
+            let date = SignedScene.now.advanced(by: .seconds(-10))
+            let answer = try SignedScene.statusAnswer(of: end, status: .billingRetry, signedDate: date)
+            let event = try await scene.receive(answer, source: EventSource.subscriptionStatus.rawValue)
+            #expect(try await scene.outcome(of: event) == "superseded")
+            #expect(try await Self.kinds(scene) == ["expired"])
         }
     }
 

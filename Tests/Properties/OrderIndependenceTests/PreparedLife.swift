@@ -5,7 +5,7 @@ import LivesTesting
 /// A history with the facts of its events and its reference model.
 struct PreparedLife: Sendable {
     let history: History
-    let facts: [EventFacts]
+    private(set) var facts: [EventFacts]
     let model: ReferenceModel
 
     /// - Parameter acceptsForgedReceipts: whether the facts treat every receipt as genuine, unlike the model.
@@ -33,6 +33,15 @@ struct PreparedLife: Sendable {
             await Task.yield()
         }
         return lives
+    }
+}
+
+extension PreparedLife {
+    /// Without the effects `status_found`, which depend on the order: see ``ReferenceModel/found``.
+    var withoutFoundStatuses: PreparedLife {
+        var life = self
+        for index in life.facts.indices { life.facts[index].effects.removeAll { $0.key.kind == .statusFound } }
+        return life
     }
 }
 

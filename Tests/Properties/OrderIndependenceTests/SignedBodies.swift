@@ -126,8 +126,33 @@ struct SignedBodies {
         case .answer(let answer):
             stored.source = EventSource.verifyReceipt.rawValue
             stored.body = JSONSerializer.serialize(answer.json)
+        case .element(let element):
+            let sources: [EventSource] =
+                element.isStatus ? [.subscriptionStatus, .importedStatus] : [.transactionInfo, .importedTransaction]
+            stored.source = sources[Int(event.id % 2)].rawValue
+            stored.body = try body(of: element, in: event)
         }
         return stored
+    }
+
+    private func body(of element: AnsweredState, in event: LifeEvent) throws -> [UInt8] {
+        var answer = JSONObject()
+        if let payload = event.transaction { answer["signedTransactionInfo"] = try signed(payload) }
+        if let payload = event.renewalInfo, let status = element.status {
+            answer["signedRenewalInfo"] = try signed(payload)
+            answer["status"] = .integer(Int64(status.rawValue))
+        }
+        return AnswerElement.body(
+            asked: [
+                "endpoint": .string(element.isStatus ? "subscription_statuses" : "transaction_info"),
+                "environment": .string(element.app.environment.rawValue), "bundleId": .string(element.app.bundleID),
+            ],
+            answer: answer
+        )
+    }
+
+    private func signed(_ payload: LifeEvent.Payload) throws -> JSONValue {
+        .string(String(decoding: try signer.sign(payloadBytes: payload.bytes), as: UTF8.self))
     }
 }
 

@@ -1,11 +1,11 @@
 import AppStore
-import Interpretation
 import Ledger
 import LivesTesting
 import StoreSimulator
 import Testing
 
 @testable import AppStoreVerification
+@testable import Interpretation
 
 /// The facts of events as verification and interpreters produce them, without signatures, which cost most of the time. Signatures are
 /// tested elsewhere, and here with the real worker.
@@ -49,7 +49,17 @@ enum UnsignedFacts {
                 latest: answer.latest.flatMap { $0.isGenuine ? verified($0, answer.app) : nil },
                 eventID: event.id
             )
+        case .element(let element): try facts(of: element, in: event)
         }
+    }
+
+    private static func facts(of element: AnsweredState, in event: LifeEvent) throws -> EventFacts {
+        var facts = EventFacts(eventID: event.id, environment: element.app.environment, notificationUUID: nil)
+        facts.add(try #require(try transaction(in: event)))
+        if let renewalInfo = event.renewalInfo {
+            facts.add(element.status, try signed(renewalInfo, JWSRenewalInfoDecodedPayload(renewalInfo.json)))
+        }
+        return facts
     }
 
     private static let policy = VerificationPolicy(apps: HistoryGenerator.trustedApps, environments: nil, roots: [.appleRootCA])

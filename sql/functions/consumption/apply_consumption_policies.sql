@@ -23,7 +23,7 @@ BEGIN
             FROM appstore.decide_consumption(
                 v_request.environment, v_request.transaction_id,
                 ROW(true, v_request.delivery, v_request.sample, v_request.percentage, v_request.preference, NULL, NULL),
-                'policy', session_user) AS d);
+                'policy', appstore.actor()) AS d);
     END LOOP;
 
     -- 2. Count each missed request once, when no answer is on its way any more. What the history brings later could never be answered here.

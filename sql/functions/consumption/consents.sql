@@ -23,7 +23,7 @@ COMMENT ON FUNCTION appstore.record_consent IS 'Records a consent and returns th
 CREATE FUNCTION appstore.give_consent(user_id text, evidence text, given_at timestamptz DEFAULT NULL) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN (appstore.record_consent(user_id, evidence, given_at, session_user)).given_at;
+    RETURN (appstore.record_consent(user_id, evidence, given_at, appstore.actor())).given_at;
 END
 $$;
 COMMENT ON FUNCTION appstore.give_consent IS
@@ -57,7 +57,7 @@ COMMENT ON FUNCTION appstore.end_consent IS 'Ends the consent of a user and disc
 CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN appstore.end_consent(user_id, session_user);
+    RETURN appstore.end_consent(user_id, appstore.actor());
 END
 $$;
 COMMENT ON FUNCTION appstore.withdraw_consent IS

@@ -109,7 +109,7 @@ DECLARE
     v_refused record;
 BEGIN
     SELECT * INTO v_refused FROM appstore.decide_consumption(
-        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision', session_user);
+        environment, transaction_id, ROW(consented, delivery, sample, percentage, preference, evidence, details), 'decision', appstore.actor());
     IF v_refused.refusal IS NOT NULL THEN
         RAISE EXCEPTION '%', v_refused.message USING DETAIL = v_refused.refusal, HINT = 'appstore.consumption_requests lists what Apple asks.',
             ERRCODE = CASE WHEN v_refused.refusal = 'not_asked' THEN 'no_data_found'
@@ -144,9 +144,9 @@ BEGIN
     WHERE o.call_key = consumption_answered.environment || '/' || consumption_answered.transaction_id AND o.kind = 'consumption'
       AND (o.state = 'open') IS TRUE;
     INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, result, settled_at)
-    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, session_user, 'elsewhere', 'answered', v_now);
+    VALUES (consumption_answered.environment, consumption_answered.transaction_id, v_now, appstore.actor(), 'elsewhere', 'answered', v_now);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'consumption_answered', '{}',
+    VALUES (v_now, appstore.actor(), 'consumption_answered', '{}',
             jsonb_build_object('environment', consumption_answered.environment, 'transaction_id', consumption_answered.transaction_id));
 END
 $$;

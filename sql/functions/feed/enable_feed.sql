@@ -39,7 +39,7 @@ BEGIN
         SELECT o.environment, o.order_no, o.status, 0 FROM appstore.orders AS o WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));
+    VALUES (v_now, appstore.actor(), 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));
     RETURN v_generation;
 END
 $$;
@@ -73,7 +73,7 @@ BEGIN
     END IF;
     UPDATE appstore.feed_switch SET is_on = false;
     TRUNCATE appstore.tells, appstore.told_access, appstore.told_orders;
-    INSERT INTO appstore.audit_log (at, actor, action, event_ids) VALUES (clock_timestamp(), session_user, 'disable_feed', '{}');
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids) VALUES (clock_timestamp(), appstore.actor(), 'disable_feed', '{}');
 END
 $$;
 COMMENT ON FUNCTION appstore.disable_feed IS

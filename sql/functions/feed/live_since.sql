@@ -38,7 +38,7 @@ BEGIN
                          WHERE o.bundle_id = p_bundle_id AND o.source IN ('notification_v2', 'notification_v1')
                          ORDER BY o.event_id LIMIT 1), clock_timestamp());
     INSERT INTO appstore.live_since (bundle_id, since, set_by)
-    SELECT p_bundle_id, greatest(v_first, CASE WHEN s.is_on THEN h.enabled_at END), session_user
+    SELECT p_bundle_id, greatest(v_first, CASE WHEN s.is_on THEN h.enabled_at END), appstore.actor()
     FROM appstore.feed_switch AS s CROSS JOIN appstore.feed_head AS h
     ON CONFLICT (bundle_id) DO NOTHING;
 END
@@ -54,10 +54,10 @@ BEGIN
     PERFORM appstore.check_argument(char_length(set_live_since.bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
                                     'Give the app''s bundle id.'),
             appstore.check_argument(set_live_since.since IS NOT NULL, 'since must not be null', 'Give -infinity for an app without a past.');
-    INSERT INTO appstore.live_since AS l (bundle_id, since, set_by) VALUES (set_live_since.bundle_id, set_live_since.since, session_user)
+    INSERT INTO appstore.live_since AS l (bundle_id, since, set_by) VALUES (set_live_since.bundle_id, set_live_since.since, appstore.actor())
     ON CONFLICT (bundle_id) DO UPDATE SET since = excluded.since, set_by = excluded.set_by, set_at = excluded.set_at;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'set_live_since', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'set_live_since', '{}',
             jsonb_build_object('bundle_id', set_live_since.bundle_id, 'since', set_live_since.since));
 END
 $$;

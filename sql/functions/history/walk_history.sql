@@ -21,7 +21,7 @@ BEGIN
     v_result := appstore.plan_history_days(walk_history.bundle_id, environment, v_since, v_cursor.since);
     UPDATE appstore.history_cursors AS c SET since = v_since WHERE c.bundle_id = walk_history.bundle_id AND c.environment = walk_history.environment;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'walk_history', '{}',
+    VALUES (v_now, appstore.actor(), 'walk_history', '{}',
             jsonb_build_object('bundle_id', walk_history.bundle_id, 'environment', environment, 'since', v_since));
     RETURN v_result;
 END
@@ -48,7 +48,7 @@ BEGIN
         walks_since = CASE WHEN c.mode = 'beside' AND set_history_mode.mode <> 'beside' THEN v_now ELSE c.walks_since END
     WHERE c.bundle_id = set_history_mode.bundle_id AND c.environment = set_history_mode.environment;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (v_now, session_user, 'set_history_mode', '{}',
+    VALUES (v_now, appstore.actor(), 'set_history_mode', '{}',
             jsonb_build_object('bundle_id', set_history_mode.bundle_id, 'environment', environment, 'mode', set_history_mode.mode,
                                'was', v_cursor.mode));
 END

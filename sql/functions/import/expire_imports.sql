@@ -12,7 +12,7 @@ BEGIN
     FOR v_import IN
         SELECT r.* FROM appstore.imports AS r
         WHERE r.state = 'loading' AND r.touched_at < clock_timestamp() - interval '1 hour'
-           OR r.ended_at < clock_timestamp() - interval '90 days'
+           OR appstore.is_expired(r)
         ORDER BY r.import_id FOR UPDATE SKIP LOCKED
     LOOP
         DELETE FROM appstore.import_items AS i
@@ -23,6 +23,7 @@ BEGIN
         IF v_deleted > 0 THEN
             RETURN v_deleted;
         END IF;
+        PERFORM appstore.report_import_chunk(c.import_id, c.first_line) FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         IF v_import.state = 'loading' THEN
             DELETE FROM appstore.imports AS r WHERE r.import_id = v_import.import_id;
@@ -35,3 +36,9 @@ $$;
 COMMENT ON FUNCTION appstore.expire_imports IS
     'Deletes up to 5,000 items of an import whose file broke off an hour ago, and then the import, or whose end was 90 days ago. Returns how many '
     'rows it deleted.';
+
+CREATE FUNCTION appstore.is_expired(p_import appstore.imports) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT p_import.ended_at < statement_timestamp() - interval '90 days'
+$$;
+COMMENT ON FUNCTION appstore.is_expired IS 'Whether the ids of an import may have been deleted, 90 days after its end: it cannot go on.';

@@ -1,5 +1,5 @@
 CREATE FUNCTION appstore.lease_import_chunks(
-    p_bundle_ids text[], p_environments appstore.environment[], p_slots integer[], p_seconds integer)
+    p_bundle_ids text[], p_environments appstore.environment[], p_depths text[], p_slots integer[], p_seconds integer)
 RETURNS TABLE (import_id integer, first_line integer, epoch bigint, bundle_id text, environment appstore.environment, depth text, failures integer,
                lines integer[], ids text[], revisions text[], is_given boolean[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
@@ -9,13 +9,12 @@ DECLARE
     v_now   timestamptz;
     v_lane  record;
     v_chunk appstore.import_chunks;
-    v_depth text;
     v_left  integer;
     v_made  integer;
 BEGIN
     FOR v_lane IN
-        SELECT l.bundle_id, l.environment, l.slots FROM unnest(p_bundle_ids, p_environments, p_slots) AS l (bundle_id, environment, slots)
-        WHERE l.slots > 0 ORDER BY 1, 2
+        SELECT l.* FROM unnest(p_bundle_ids, p_environments, p_depths, p_slots) AS l (bundle_id, environment, depth, slots)
+        WHERE l.slots > 0 ORDER BY 1, 2, 3
     LOOP
         v_left := v_lane.slots;
         v_made := 0;
@@ -29,7 +28,7 @@ BEGIN
                 WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = v_lane.environment AND c.phase <> 'link'
                 ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED
             ) AS c
-            WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'
+            WHERE r.bundle_id = v_lane.bundle_id AND r.depth = v_lane.depth AND r.state = 'running'
             ORDER BY r.import_id LIMIT 1;
             IF NOT FOUND THEN
                 -- 2. Or the next lines. They may belong to another lane, which finds them due. Most belong to Production: Sandbox makes none
@@ -41,8 +40,8 @@ BEGIN
                         SELECT FROM appstore.import_chunks AS c
                         WHERE c.import_id = r.import_id AND c.run_at <= v_now AND c.environment = 'Production' AND c.phase <> 'link' LIMIT 1
                     ) AS c
-                    WHERE r.bundle_id = v_lane.bundle_id AND r.state = 'running'));
-                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment);
+                    WHERE r.bundle_id = v_lane.bundle_id AND r.depth = v_lane.depth AND r.state = 'running'));
+                v_chunk := appstore.make_import_chunk(v_lane.bundle_id, v_lane.environment, v_lane.depth);
                 EXIT WHEN v_chunk.import_id IS NULL;
                 CONTINUE;
             END IF;
@@ -50,16 +49,15 @@ BEGIN
             SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
             WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
             v_left := v_left - 1;
-            v_depth := (SELECT r.depth FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id);
             -- 3. Its items. A file's revision is asked from before one of an earlier import.
             RETURN QUERY
-            SELECT v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, v_lane.bundle_id, v_lane.environment, v_depth, v_chunk.failures,
+            SELECT v_chunk.import_id, v_chunk.first_line, v_chunk.epoch + 1, v_lane.bundle_id, v_lane.environment, v_lane.depth, v_chunk.failures,
                    array_agg(i.line ORDER BY i.line), array_agg(i.id ORDER BY i.line),
                    array_agg(coalesce(i.revision, k.revision) ORDER BY i.line), array_agg(i.is_given ORDER BY i.line)
             FROM appstore.import_items AS i
             LEFT JOIN LATERAL (
                 SELECT k.revision FROM appstore.customer_revisions AS k
-                WHERE k.original_transaction_id = i.id AND k.environment = i.environment AND v_depth = 'history' OFFSET 0
+                WHERE k.original_transaction_id = i.id AND k.environment = i.environment AND v_lane.depth = 'history' OFFSET 0
             ) AS k ON true
             WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
               AND i.environment = v_chunk.environment
@@ -73,16 +71,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.lease_import_chunks IS
-    'Leases chunks of running imports of these apps and environments, up to p_slots of each, with the items to ask. A lease that has expired is due.';
+    'Leases chunks of running imports of these apps, environments and depths, up to p_slots of each, with the items to ask. A '
+    'lease that has expired is due.';
 
-CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.import_chunks
+CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment, p_depth text)
+RETURNS appstore.import_chunks
 LANGUAGE plpgsql AS $$
 DECLARE
     v_import appstore.imports;
     v_chunk  appstore.import_chunks;
 BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
-    WHERE r.bundle_id = p_bundle_id AND r.state = 'running' AND r.next_line <= r.last_line
+    WHERE r.bundle_id = p_bundle_id AND r.depth = p_depth AND r.state = 'running' AND r.next_line <= r.last_line
       AND coalesce(r.environment, p_environment) = p_environment
     ORDER BY r.import_id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
@@ -97,7 +97,8 @@ BEGIN
     RETURN v_chunk;
 END
 $$;
-COMMENT ON FUNCTION appstore.make_import_chunk IS 'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
+COMMENT ON FUNCTION appstore.make_import_chunk IS
+    'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
 
 CREATE FUNCTION appstore.end_import_lease(
     p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
@@ -118,35 +119,55 @@ BEGIN
            count(*) FILTER (WHERE i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL) AS unlinked,
            bool_or(i.state = 'open' AND i.environment = 'Production') AS open_in_production,
            bool_or(i.state = 'again' AND i.environment = 'Production') AS again_in_production,
-           bool_or(i.state IN ('open', 'again') AND i.environment = v_chunk.environment) AS stays
+           bool_or(i.state IN ('open', 'again') AND i.environment = v_chunk.environment) AS is_left
     INTO v_items
     FROM appstore.import_items AS i
     WHERE i.import_id = p_import_id AND i.line >= p_first_line AND i.line < v_chunk.end_line;
-    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.unlinked > 0 THEN 'link' WHEN v_items.again > 0 THEN 'again' END;
+    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.again > 0 THEN 'again' WHEN v_items.unlinked > 0 THEN 'link' END;
+    IF v_phase IS NULL THEN
+        PERFORM appstore.remove_import_chunk(v_chunk);
+        RETURN true;
+    END IF;
+    -- A day is begun once: asked again, a chunk stays in this phase.
     UPDATE appstore.import_chunks AS c
-    SET phase = coalesce(v_phase, c.phase), waiting = v_items.again, is_leased = false, last_error = p_reason,
+    SET phase = v_phase, waiting = v_items.again, is_leased = false,
+        last_error = CASE WHEN v_phase = c.phase THEN p_reason END,
+        link_at = CASE WHEN v_items.unlinked > 0 THEN least(c.link_at, v_now) END,
         failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
         environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
                            THEN 'Production' ELSE 'Sandbox' END::appstore.environment,
         run_at = CASE WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
-                      WHEN v_items.stays OR v_phase = 'link' THEN v_now + p_delay ELSE v_now END
+                      WHEN v_items.is_left THEN v_now + p_delay ELSE v_now END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
-    IF v_phase IS NULL THEN
-        PERFORM appstore.report_import_chunk(p_import_id, p_first_line);
-        DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
-        -- Under the lock of the import, which the report has taken: the last chunk sees that there is no other.
-        PERFORM FROM appstore.imports AS r WHERE r.import_id = p_import_id FOR UPDATE;
-        UPDATE appstore.imports AS r SET state = 'done', ended_at = v_now
-        WHERE r.import_id = p_import_id AND r.state = 'running' AND r.next_line > r.last_line
-          AND NOT EXISTS (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id);
-    END IF;
     RETURN true;
 END
 $$;
 COMMENT ON FUNCTION appstore.end_import_lease IS
     'Ends a lease: the chunk is due again after p_delay where items of its environment are left, a day later where only those are that Apple did not '
-    'know; it is deleted when all are settled, and the import is done with its last chunk. With p_counts it is a failure. False when another lease '
-    'has begun.';
+    'know; it is removed when all are settled and no user waits. With p_counts it is a failure. False when another lease has begun.';
+
+CREATE FUNCTION appstore.remove_import_chunk(p_chunk appstore.import_chunks) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
+    DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_chunk.import_id AND c.first_line = p_chunk.first_line;
+    -- Under the lock of the import: the last chunk sees that there is no other.
+    PERFORM FROM appstore.imports AS r WHERE r.import_id = p_chunk.import_id FOR UPDATE;
+    PERFORM appstore.end_import(p_chunk.import_id);
+END
+$$;
+COMMENT ON FUNCTION appstore.remove_import_chunk IS 'Deletes a chunk that is over, and ends its import with the last one.';
+
+CREATE FUNCTION appstore.end_import(p_import_id integer) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE appstore.imports AS r SET state = 'done', ended_at = clock_timestamp()
+    WHERE r.import_id = p_import_id AND r.state = 'running' AND r.next_line > r.last_line
+      AND NOT EXISTS (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = p_import_id);
+END
+$$;
+COMMENT ON FUNCTION appstore.end_import IS
+    'An import that runs is done when its lines have been cut into chunks and none of these is left. Call it under the lock of the import.';
 
 CREATE FUNCTION appstore.report_import_chunk(p_import_id integer, p_first_line integer) RETURNS void
 LANGUAGE plpgsql AS $$

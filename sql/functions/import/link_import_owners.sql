@@ -5,52 +5,85 @@ DECLARE
     v_chunk  appstore.import_chunks;
     v_import appstore.imports;
     v_item   record;
+    v_reason text;
     v_waits  boolean := false;
 BEGIN
+    -- One that is leased would let its worker wait for the contracts.
     SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
-    WHERE c.phase = 'link' AND c.run_at <= clock_timestamp()
-      AND EXISTS (SELECT FROM appstore.imports AS r WHERE r.import_id = c.import_id AND r.state = 'running' OFFSET 0)
-    ORDER BY c.run_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    WHERE c.link_at <= clock_timestamp() AND NOT (c.is_leased AND c.run_at > clock_timestamp()) ORDER BY c.link_at LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id;
+    -- 1. Each user, and the contract of the id: the id is that contract, or a transaction of it in the ledger, or its answer had no other one.
     FOR v_item IN
         WITH item AS MATERIALIZED (
-            SELECT i.line, i.id, i.environment, i.user_id, i.event_id FROM appstore.import_items AS i
+            SELECT i.line, i.id, i.environment, i.user_id, i.event_id, i.last_event_id FROM appstore.import_items AS i
             WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
               AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL
             ORDER BY i.line FOR UPDATE
         )
-        SELECT item.line, item.environment, item.user_id, item.event_id IS NOT NULL AND o.event_id IS NULL AS is_waiting,
+        SELECT item.line, item.environment, item.user_id, q.is_waiting IS TRUE AS is_waiting,
                CASE WHEN appstore.is_known_purchase(item.environment, item.id, ARRAY[v_import.bundle_id]) THEN item.id
                     ELSE coalesce(t.original_transaction_id, o.original_transaction_id) END AS contract
         FROM item
-        LEFT JOIN LATERAL (
-            SELECT o.event_id, o.original_transaction_id FROM appstore.outcomes AS o WHERE o.event_id = item.event_id OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL ( -- events of others among them only delay it
+            SELECT true AS is_waiting FROM appstore.inbox_queue AS q WHERE q.event_id BETWEEN item.event_id AND item.last_event_id LIMIT 1
+        ) AS q ON true
         LEFT JOIN LATERAL (
             SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.transaction_id = item.id AND t.environment = item.environment AND t.bundle_id = v_import.bundle_id OFFSET 0
         ) AS t ON true
+        LEFT JOIN LATERAL (
+            SELECT o.original_transaction_id FROM appstore.outcomes AS o
+            WHERE o.event_id = item.event_id AND item.event_id = item.last_event_id AND v_import.depth = 'statuses' OFFSET 0
+        ) AS o ON true
         ORDER BY item.environment, 5, item.line -- contracts in the order in which a merge locks them
     LOOP
         IF v_item.is_waiting THEN
             v_waits := true;
-        ELSIF v_item.contract IS NULL
-              OR NOT appstore.is_known_purchase(v_item.environment, v_item.contract, ARRAY[v_import.bundle_id]) THEN
-            UPDATE appstore.import_items AS i SET reason = 'not_linked' WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
-        ELSE
-            PERFORM appstore.lock_for_link(v_item.environment, v_item.contract);
-            PERFORM appstore.record_owner_link(v_item.environment, v_item.contract, v_item.user_id, v_import.made_at, v_import.made_by,
-                                               'import ' || v_import.import_id, v_import.import_id);
-            UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
+            CONTINUE;
         END IF;
+        BEGIN
+            v_reason := appstore.link_import_owner(v_import, v_item.environment, v_item.contract, v_item.user_id);
+        EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN -- one line never stops the others
+            v_reason := 'database_' || SQLSTATE;
+        END;
+        UPDATE appstore.import_items AS i SET user_id = CASE WHEN v_reason IS NOT NULL THEN i.user_id END, reason = v_reason
+        WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
     END LOOP;
-    RETURN appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, v_chunk.epoch, NULL,
-                                     CASE WHEN v_waits THEN interval '2 seconds' ELSE '0' END, false);
+    -- 2. The chunk.
+    IF v_chunk.phase = 'link' AND NOT v_waits THEN
+        PERFORM appstore.remove_import_chunk(v_chunk);
+    ELSE
+        UPDATE appstore.import_chunks AS c SET link_at = CASE WHEN v_waits THEN clock_timestamp() + interval '2 seconds' END
+        WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
+    END IF;
+    RETURN true;
 END
 $$;
 COMMENT ON FUNCTION appstore.link_import_owners IS
-    'Makes the users of a chunk owners, where the events of their items have an outcome. Returns whether a chunk was due. Where it fails with 40P01 '
-    'or 55P03, call it again.';
+    'Makes the users of a chunk owners, where the events of their items have left the queue, whatever the state of the import. Returns whether a '
+    'chunk was due that is not leased. Where it fails with 40P01 or 55P03, call it again.';
+
+CREATE FUNCTION appstore.link_import_owner(
+    p_import appstore.imports, p_environment appstore.environment, p_contract text, p_user_id text) RETURNS text
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_contract IS NULL OR NOT appstore.is_known_purchase(p_environment, p_contract, ARRAY[p_import.bundle_id]) THEN
+        RETURN 'not_linked';
+    END IF;
+    PERFORM appstore.lock_for_link(p_environment, p_contract);
+    -- Of two lines of one contract the first one that comes here counts.
+    IF NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                   WHERE l.original_transaction_id = p_contract AND l.environment = p_environment AND l.import_id = p_import.import_id) THEN
+        PERFORM appstore.record_owner_link(p_environment, p_contract, p_user_id, p_import.made_at, p_import.made_by,
+                                           'import ' || p_import.import_id, p_import.import_id);
+    END IF;
+    RETURN CASE WHEN NOT EXISTS (
+        SELECT FROM appstore.ownership_claims AS c
+        WHERE c.original_transaction_id = p_contract AND c.environment = p_environment AND c.user_id = p_user_id) THEN 'not_owner' END;
+END
+$$;
+COMMENT ON FUNCTION appstore.link_import_owner IS
+    'Links a user of an import to a contract, and returns why the user is no owner: null, not_linked where no such purchase is known, or not_owner.';

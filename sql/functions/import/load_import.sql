@@ -17,7 +17,7 @@ BEGIN
     is_new := import_id IS NULL;
     IF is_new THEN
         INSERT INTO appstore.imports AS r (bundle_id, environment, depth, file_name, made_by)
-        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, session_user)
+        VALUES (begin_import.bundle_id, begin_import.environment, begin_import.depth, begin_import.file_name, appstore.actor())
         RETURNING r.import_id INTO import_id;
     END IF;
 END
@@ -36,6 +36,7 @@ BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.file_sha256 = p_file_sha256 AND r.bundle_id = p_bundle_id AND r.environment IS NOT DISTINCT FROM p_environment
       AND r.depth = p_depth AND r.state <> 'loading' AND NOT (r.state = 'done' AND coalesce(p_again, false))
+      AND NOT (r.state = 'stopped' AND appstore.is_expired(r))
     ORDER BY r.state = 'done', r.import_id DESC LIMIT 1;
     IF v_import.state IN ('paused', 'stopped') THEN
         PERFORM appstore.change_import(v_import.import_id, 'running');
@@ -44,7 +45,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.import_of_file IS
-    'The import of a file, which goes on from now on; null where there is none. The transaction keeps others from looking until it ends.';
+    'The import of a file, which goes on from now on; null where there is none. Until the transaction ends, others wait with the same question.';
 
 CREATE FUNCTION appstore.add_import_items(
     import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[],
@@ -53,6 +54,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 #variable_conflict use_column
 DECLARE
     v_import appstore.imports;
+    v_bad    integer;
 BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.import_id = add_import_items.import_id AND r.state = 'loading' FOR UPDATE;
@@ -60,24 +62,30 @@ BEGIN
         RAISE EXCEPTION 'import % is not loading', quote_nullable(add_import_items.import_id) USING ERRCODE = 'no_data_found',
             HINT = 'It was not touched for an hour: begin again.';
     END IF;
+    v_bad := (SELECT min(l.line) FROM unnest(lines, ids, user_ids, revisions) AS l (line, id, user_id, revision)
+              WHERE (l.id ~ '^[0-9]{1,32}$') IS NOT TRUE OR char_length(l.user_id) NOT BETWEEN 1 AND 255 OR octet_length(l.revision) > 1000);
+    PERFORM appstore.check_argument(v_bad IS NULL, format('line %s cannot be imported', v_bad),
+                                    'An id has 1 to 32 digits, a user 1 to 255 characters, a revision at most 1000 bytes.');
     WITH new AS (
         INSERT INTO appstore.import_items AS i (import_id, line, environment, is_given, id, user_id, revision)
-        SELECT v_import.import_id, l.line, coalesce(l.environment, v_import.environment, 'Production'),
-               coalesce(l.environment, v_import.environment) IS NOT NULL, l.id, l.user_id, l.revision
+        SELECT v_import.import_id, min(l.line), coalesce((array_agg(l.environment ORDER BY l.line))[1], v_import.environment, 'Production'),
+               coalesce((array_agg(l.environment ORDER BY l.line))[1], v_import.environment) IS NOT NULL, l.id,
+               (array_agg(l.user_id ORDER BY l.line) FILTER (WHERE l.user_id IS NOT NULL))[1], (array_agg(l.revision ORDER BY l.line))[1]
         FROM unnest(lines, ids, user_ids, environments, revisions) AS l (line, id, user_id, environment, revision)
-        ORDER BY l.line
-        ON CONFLICT DO NOTHING
-        RETURNING i.line
+        GROUP BY l.id ORDER BY 2
+        ON CONFLICT (id, import_id) DO UPDATE SET user_id = excluded.user_id WHERE i.user_id IS NULL AND excluded.user_id IS NOT NULL
+        RETURNING i.xmax = 0 AS is_new -- an item that another line was about has been locked
     )
-    SELECT count(*) INTO added FROM new;
+    SELECT count(*) FILTER (WHERE is_new) INTO added FROM new;
     contradicting := ARRAY(
         SELECT l.line
-        FROM unnest(lines, ids, user_ids) AS l (line, id, user_id)
+        FROM unnest(lines, ids, user_ids, environments) AS l (line, id, user_id, environment)
         CROSS JOIN LATERAL (
-            SELECT i.line, i.user_id FROM appstore.import_items AS i
+            SELECT i.line, i.user_id, i.environment, i.is_given FROM appstore.import_items AS i
             WHERE i.id = l.id AND (i.import_id = v_import.import_id) IS TRUE OFFSET 0
         ) AS i
-        WHERE added < cardinality(lines) AND i.line <> l.line AND i.user_id <> l.user_id ORDER BY l.line);
+        WHERE added < cardinality(lines) AND i.line <> l.line
+          AND (i.user_id <> l.user_id OR i.is_given AND i.environment <> l.environment) ORDER BY l.line);
     UPDATE appstore.imports AS r
     SET items = r.items + added, repeated = r.repeated + cardinality(lines) - added - cardinality(contradicting), touched_at = clock_timestamp(),
         last_line = greatest(r.last_line, (SELECT max(l) FROM unnest(lines) AS l))
@@ -85,8 +93,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.add_import_items IS
-    'Loads lines of a file, each id once: its first line counts. Returns how many became items, and the lines that name another user than an earlier '
-    'line with the same id.';
+    'Loads lines of a file, each id once: its first line counts, and the first user. Returns how many became items, and the lines that name another '
+    'user or environment than an earlier line with the same id.';
 
 CREATE FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean DEFAULT false, OUT result integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -111,7 +119,7 @@ BEGIN
     WHERE r.import_id = v_import.import_id;
     PERFORM appstore.begin_live(v_import.bundle_id);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'import', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'import', '{}',
             jsonb_build_object('import', v_import.import_id, 'bundle_id', v_import.bundle_id, 'environment', v_import.environment,
                                'depth', v_import.depth, 'file', v_import.file_name, 'sha256', encode(finish_import.file_sha256, 'hex'),
                                'items', v_import.items));
@@ -125,26 +133,31 @@ CREATE FUNCTION appstore.change_import(import_id integer, state text) RETURNS vo
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_was text;
+    v_was appstore.imports;
 BEGIN
     PERFORM appstore.check_argument(change_import.state IN ('running', 'paused', 'stopped'),
                                     format('an import cannot become %s', quote_nullable(change_import.state)),
                                     'It can become running, paused or stopped.');
-    SELECT r.state INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
+    SELECT r.* INTO v_was FROM appstore.imports AS r WHERE r.import_id = change_import.import_id AND r.state <> 'loading' FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no import %', quote_nullable(change_import.import_id) USING ERRCODE = 'no_data_found';
-    ELSIF v_was = 'done' OR (v_was = 'stopped' AND change_import.state = 'paused') THEN
-        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was USING ERRCODE = 'object_not_in_prerequisite_state';
-    ELSIF v_was = change_import.state THEN
+    ELSIF v_was.state = 'done' OR (v_was.state = 'stopped' AND change_import.state = 'paused') THEN
+        RAISE EXCEPTION 'import % is %', change_import.import_id, v_was.state USING ERRCODE = 'object_not_in_prerequisite_state';
+    ELSIF v_was.state = change_import.state THEN
         RETURN;
+    ELSIF appstore.is_expired(v_was) THEN
+        RAISE EXCEPTION 'the ids of import % were deleted 90 days after its end', change_import.import_id
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Load the file again.';
     END IF;
     UPDATE appstore.imports AS r
     SET state = change_import.state, ended_at = CASE change_import.state WHEN 'stopped' THEN clock_timestamp() END
     WHERE r.import_id = change_import.import_id;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'change_import', '{}',
-            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was));
+    VALUES (clock_timestamp(), appstore.actor(), 'change_import', '{}',
+            jsonb_build_object('import', change_import.import_id, 'state', change_import.state, 'was', v_was.state));
+    -- The last answer may have come meanwhile.
+    PERFORM appstore.end_import(change_import.import_id);
 END
 $$;
 COMMENT ON FUNCTION appstore.change_import IS
-    'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again.';
+    'Lets an import become running, paused or stopped. A worker ends after the request in flight. A stopped one can run again, for 90 days.';

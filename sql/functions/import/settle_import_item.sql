@@ -8,7 +8,7 @@ DECLARE
     v_import appstore.imports;
     v_item   appstore.import_items;
     v_lines  integer[];
-    v_event  bigint;
+    v_events record;
     v_covers integer;
 BEGIN
     v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, true);
@@ -16,7 +16,7 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = p_import_id;
-    -- 1. Lock the item and those that the answer covers, in one order. IS TRUE keeps the planner from looking for an id among all lines.
+    -- 1. Lock the item and those that the answer covers, in one order. IS TRUE keeps the planner from a search among all lines.
     v_lines := ARRAY(
         SELECT i.line FROM unnest(p_contracts) AS contract (id)
         CROSS JOIN LATERAL (
@@ -29,20 +29,36 @@ BEGIN
         RETURN 'settled'; -- the answer about another item was first
     END IF;
     -- 2. The events.
-    v_event := (SELECT min(s.id) FROM appstore.store(CASE v_import.depth WHEN 'statuses' THEN 'imported_status' ELSE 'imported_transaction' END,
-                                                     p_bodies) AS s (id));
+    SELECT min(s.id) AS first, max(s.id) AS last INTO v_events
+    FROM appstore.store(CASE v_import.depth WHEN 'statuses' THEN 'imported_status' ELSE 'imported_transaction' END, p_bodies) AS s (id);
     -- 3. The items.
     UPDATE appstore.import_items AS i
-    SET state = CASE WHEN p_has_more THEN i.state ELSE 'found' END, event_id = coalesce(i.event_id, v_event), asked = i.asked + 1, failures = 0,
+    SET state = CASE WHEN p_has_more THEN i.state ELSE 'found' END, event_id = least(i.event_id, v_events.first),
+        last_event_id = greatest(i.last_event_id, v_events.last), asked = least(i.asked + 1, 32767), failures = 0,
         revision = CASE WHEN p_has_more THEN p_revision END,
         reason = CASE WHEN v_import.depth = 'statuses' AND i.user_id IS NOT NULL AND cardinality(p_contracts) > 1
                            AND i.id <> ALL (p_contracts) THEN 'contract_unclear' END
     WHERE i.import_id = p_import_id AND i.line = p_line;
     UPDATE appstore.import_items AS i
-    SET state = 'covered', event_id = coalesce(i.event_id, v_event), environment = v_item.environment, revision = NULL, reason = NULL
+    SET state = 'covered', event_id = least(i.event_id, v_events.first), last_event_id = greatest(i.last_event_id, v_events.last),
+        environment = v_item.environment, revision = NULL, reason = NULL
     WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
       AND (i.environment = v_item.environment OR NOT i.is_given);
     GET DIAGNOSTICS v_covers = ROW_COUNT;
+    -- 4. Their chunks make their users owners, between two leases. One that another worker has locked does so after its next lease.
+    UPDATE appstore.import_chunks AS c SET link_at = clock_timestamp() + interval '10 seconds'
+    WHERE c.import_id = p_import_id AND c.first_line = ANY (ARRAY(
+        SELECT k.first_line
+        FROM (SELECT i.line FROM appstore.import_items AS i
+              WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL
+                AND i.reason IS NULL OFFSET 0) AS item
+        CROSS JOIN LATERAL (
+            SELECT k.first_line FROM appstore.import_chunks AS k
+            WHERE k.import_id = p_import_id AND k.first_line BETWEEN item.line - 199 AND item.line AND k.end_line > item.line
+              AND k.link_at IS NULL
+            FOR UPDATE SKIP LOCKED
+        ) AS k));
+    -- 5. Until where a history was read.
     IF v_import.depth = 'history' AND p_revision IS NOT NULL THEN
         INSERT INTO appstore.customer_revisions AS k (environment, original_transaction_id, revision)
         SELECT v_item.environment, known.id, p_revision FROM (SELECT unnest(p_contracts) AS id UNION SELECT v_item.id) AS known
@@ -73,9 +89,9 @@ BEGIN
     SELECT i.* INTO v_item FROM appstore.import_items AS i
     WHERE i.import_id = p_import_id AND i.line = p_line AND i.state IN ('open', 'again') FOR UPDATE;
     IF FOUND THEN
+        v_item.failures := CASE WHEN p_reason IS NULL THEN 0 WHEN v_item.reason = p_reason THEN v_item.failures + 1 ELSE 1 END;
         v_item.reason := p_reason;
         IF p_reason IS NOT NULL THEN
-            v_item.failures := v_item.failures + 1;
             v_item.state := CASE WHEN v_item.failures >= p_at_most THEN 'failed' ELSE v_item.state END;
         ELSIF v_item.environment = 'Production' AND NOT v_item.is_given THEN
             v_item.environment := 'Sandbox';
@@ -84,7 +100,7 @@ BEGIN
             v_item.environment := CASE WHEN v_item.is_given THEN v_item.environment ELSE 'Production' END;
         END IF;
         UPDATE appstore.import_items AS i
-        SET asked = i.asked + 1, failures = v_item.failures, reason = v_item.reason, state = v_item.state, environment = v_item.environment
+        SET asked = least(i.asked + 1, 32767), failures = v_item.failures, reason = v_item.reason, state = v_item.state, environment = v_item.environment
         WHERE i.import_id = p_import_id AND i.line = p_line;
         PERFORM appstore.count_in_import_chunk(
             v_chunk, 0, 0, CASE v_item.state WHEN 'unknown_to_apple' THEN 1 ELSE 0 END, CASE v_item.state WHEN 'failed' THEN 1 ELSE 0 END);
@@ -94,7 +110,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.miss_import_item IS
     'Records that a request about an item brought no answer. Without a reason Apple knows no such id: it is asked in Sandbox where no environment was '
-    'given, and once more a day later. With a reason the request failed; at the p_at_most-th time the item does. Returns as settle_import_item.';
+    'given, and once more a day later. With a reason the request failed; for the p_at_most-th time in a row the item does. Returns as settle_import_item.';
 
 CREATE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean)
 RETURNS appstore.import_chunks

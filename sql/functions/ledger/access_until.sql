@@ -19,7 +19,7 @@ $$;
 COMMENT ON FUNCTION appstore.renewal_status IS
     'The status of a renewal by the register that counts. Notifications V1 have no status; it follows from their members.';
 
--- apply_facts repeats the second to fifth branch for an unrevoked subscription without a V1 register.
+-- apply_facts repeats the third to sixth branch for an unrevoked subscription without a V1 register.
 CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
     SELECT greatest(
@@ -29,6 +29,8 @@ LANGUAGE sql STABLE AS $$
                      THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
             WHEN c.revocation_date IS NOT NULL
                  AND (s.renewal_signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.renewal_signed_date) THEN c.revocation_date
+            -- What a replica of Apple's that lags says of the period before this one.
+            WHEN s.renewal_status IN (2, 3, 4, 5) AND s.renewal_date <= c.purchase_date THEN coalesce(c.revocation_date, c.expires_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 1 THEN greatest(c.expires_date, s.renewal_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 4
                 THEN coalesce(s.grace_period_expires_date, c.expires_date)

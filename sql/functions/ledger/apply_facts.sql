@@ -3,7 +3,8 @@ CREATE FUNCTION appstore.apply_facts(
     p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[],
     p_contract_ids text[], p_renewals text[],
     p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamptz[],
-    p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[])
+    p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[],
+    p_grace_period_expires_dates timestamptz[])
 RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
@@ -106,6 +107,7 @@ BEGIN
             revoked_at = NULL, access_until = c.access_until
         FROM (
             SELECT c.*, CASE
+                WHEN c.renewal_status IN (2, 3, 4, 5) AND c.renewal_date <= c.purchase_date THEN c.expires_date
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
                     THEN coalesce(c.grace_period_expires_date, c.expires_date)
@@ -122,14 +124,15 @@ BEGIN
                c.access_until)
     ), effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id)
+                                      product_id, order_no, user_id, grace_period_expires_date)
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, p.order_no, p.user_id
+               e.product_id, p.order_no, p.user_id, e.grace_period_expires_date
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
                    unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                    unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
-                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+                   unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id,
+                   unnest(p_grace_period_expires_dates) AS grace_period_expires_date
         ) AS e
         JOIN plain AS p ON p.transaction_id = e.transaction_id
         -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
@@ -155,14 +158,17 @@ BEGIN
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_new) < cardinality(p_effect_ids) THEN
         WITH effect AS (
             INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                          product_id, order_no, user_id, vouched_bundle_id)
+                                          product_id, order_no, user_id, vouched_bundle_id,
+                                          grace_period_expires_date)
             SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id
+                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id,
+                   e.grace_period_expires_date
             FROM (
                 SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
                        unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                        unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
-                       unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id
+                       unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id,
+                       unnest(p_grace_period_expires_dates) AS grace_period_expires_date
             ) AS e
             LEFT JOIN LATERAL (
                 SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period

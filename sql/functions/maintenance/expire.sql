@@ -66,6 +66,8 @@ BEGIN
           AND CASE WHEN v_rejected -- and unverified: anyone could have posted it
                    THEN o.result = 'rejected' AND o.notification_type IS NULL AND o.notification_uuid IS NULL AND o.environment IS NULL
                         AND o.bundle_id IS NULL AND o.transaction_id IS NULL
+                   WHEN v_imported -- and of no use: the others can be requeued, and Apple is not asked again where it was read to the end
+                   THEN o.result NOT IN ('failed', 'rejected', 'unhandled')
                    ELSE v_of_bodies OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END
         ORDER BY o.event_id FOR UPDATE);
     IF v_rejected OR v_of_bodies THEN

@@ -16,7 +16,7 @@ BEGIN
         FROM appstore.inbox AS i WHERE i.event_id = discard_event.event_id;
         DELETE FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id;
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
-        VALUES (clock_timestamp(), session_user, 'discard', ARRAY[discard_event.event_id], discard_event.reason);
+        VALUES (clock_timestamp(), appstore.actor(), 'discard', ARRAY[discard_event.event_id], discard_event.reason);
     ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id) THEN
         RETURN appstore.repair_held(event_id);
     ELSIF appstore.repair_outcomes('discard', ARRAY[event_id], 'infinity', '0', reason, NULL) = '{}' THEN

@@ -46,7 +46,7 @@ BEGIN
         v_alias := NULL;
     ELSE
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-        VALUES (clock_timestamp(), session_user, 'forget', v_bodies, forget.note,
+        VALUES (clock_timestamp(), appstore.actor(), 'forget', v_bodies, forget.note,
                 jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
         IF v_is_told AND v_user <> v_alias THEN
             INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', v_user);
@@ -105,11 +105,39 @@ DECLARE
         SELECT e.event_id FROM unnest(contracts) AS c (environment, id) CROSS JOIN LATERAL (
             SELECT e.event_id FROM appstore.event_contracts AS e
             WHERE e.original_transaction_id = c.id AND e.environment = c.environment OFFSET 0
-        ) AS e);
+        ) AS e
+        UNION -- answers about the customer's download of the app, which name the transaction that was asked about
+        SELECT o.event_id FROM unnest(contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            SELECT o.event_id FROM appstore.outcomes AS o
+            WHERE o.original_transaction_id = t.transaction_id AND o.environment = c.environment::text AND o.source = 'app_transaction' OFFSET 0
+        ) AS o);
+    v_keys    text[] := ARRAY(
+        SELECT place.name || ':' || id.id FROM unnest(contracts) AS c (environment, id)
+        CROSS JOIN LATERAL (
+            SELECT c.id
+            UNION
+            SELECT t.transaction_id FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = c.id AND t.environment = c.environment
+        ) AS id (id)
+        CROSS JOIN LATERAL (VALUES (lower(c.environment::text)), ('any')) AS place (name));
     v_calls   bigint[];
     v_answers bigint[];
 BEGIN
-    -- 1. Calls that are made from those bodies. Where another event requested the same call, the call uses its body from now on. The others
+    -- 1. Questions and changes whose answers would come afterwards. Extensions have other keys, and no answer that is stored.
+    UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
+    WHERE c.call_id = ANY (ARRAY(
+              SELECT o.call_id FROM unnest(v_keys) AS asked (call_key)
+              CROSS JOIN LATERAL (SELECT o.call_id, o.kind FROM appstore.outbox AS o WHERE o.call_key = asked.call_key AND o.state = 'open' OFFSET 0) AS o
+              WHERE o.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
+                               'set_app_account_token')))
+      AND (c.state = 'open') IS TRUE;
+
+    -- 2. Calls that are made from those bodies. Where another event requested the same call, the call uses its body from now on. The others
     --    are discarded; the bodies of their answers and fallback events are deleted as well. Calls are found by their ids, hence IS TRUE: an
     --    index of open calls seems cheaper while statistics know of none.
     v_calls := ARRAY(SELECT c.call_id FROM appstore.outbox AS c WHERE c.event_id = ANY (v_events) ORDER BY c.call_id FOR UPDATE);
@@ -128,7 +156,7 @@ BEGIN
                        WHERE c.call_id = ANY (v_calls) AND c.event_id = ANY (v_events) AND answer.event_id IS NOT NULL);
     PERFORM appstore.discard_waiting_posts(v_answers);
 
-    -- 2. Bodies of settled events. An outcome that is locked cannot be requeued.
+    -- 3. Bodies of settled events. An outcome that is locked cannot be requeued.
     v_events := ARRAY(SELECT o.event_id FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_events || v_answers)
                       ORDER BY o.event_id FOR UPDATE);
     v_events := ARRAY(SELECT i.event_id FROM appstore.inbox AS i WHERE i.event_id = ANY (v_events) ORDER BY i.event_id);
@@ -137,5 +165,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.delete_bodies IS
-    'Deletes the bodies of these posts and of all settled events about these contracts, and ends the calls that were made of them. Returns the '
+    'Deletes the bodies of these posts and of all settled events about these contracts, and ends the calls that were made of them, and questions '
+    'about the contracts. Returns the '
     'events whose bodies were deleted.';

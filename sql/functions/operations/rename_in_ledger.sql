@@ -70,7 +70,7 @@ BEGIN
     -- Consents before the calls of decisions, and calls before decisions, as whatever decides and settles locks them. Nothing more is sent.
     UPDATE appstore.consents AS k
     SET user_id = v_alias, evidence = NULL, withdrawn_at = coalesce(k.withdrawn_at, greatest(clock_timestamp(), k.given_at)),
-        withdrawn_by = coalesce(k.withdrawn_by, session_user)
+        withdrawn_by = coalesce(k.withdrawn_by, appstore.actor())
     WHERE k.user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;

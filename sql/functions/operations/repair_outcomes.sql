@@ -36,7 +36,7 @@ BEGIN
         replaced_by)
     SELECT o.event_id, o.source, o.received_at, o.settled_at, o.run, o.attempts, o.result, o.reason, o.last_error,
            o.notification_type, o.subtype, o.notification_uuid, o.environment, o.bundle_id, o.transaction_id, o.original_transaction_id,
-           clock_timestamp(), session_user
+           clock_timestamp(), appstore.actor()
     FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
 
     -- 3. The events go back into the queue, due one after the other in the order of their arrival; or get the new outcome.
@@ -54,7 +54,7 @@ BEGIN
         WHERE o.event_id = ANY (v_ids);
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, action, v_ids, note, details);
+    VALUES (clock_timestamp(), appstore.actor(), action, v_ids, note, details);
     RETURN v_ids;
 END
 $$;

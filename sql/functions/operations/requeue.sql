@@ -8,7 +8,7 @@ BEGIN
         UPDATE appstore.inbox_queue AS q SET run_at = clock_timestamp(), attempts = 0, is_isolated = false, deaths = 0
         WHERE q.event_id = requeue_event.event_id;
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
-        VALUES (clock_timestamp(), session_user, 'requeue', ARRAY[requeue_event.event_id], requeue_event.note);
+        VALUES (clock_timestamp(), appstore.actor(), 'requeue', ARRAY[requeue_event.event_id], requeue_event.note);
         RETURN 1;
     ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = requeue_event.event_id) THEN
         RETURN appstore.repair_held(event_id);

@@ -25,7 +25,8 @@ BEGIN
         RAISE EXCEPTION 'environment must not be null' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- Excluded are columns that depend on when and in which order events came in. Of an effect only its identity counts; of the grant of a
-    -- charge whose first fact had no period, that of the period as it is known now.
+    -- charge whose first fact had no period, that of the period as it is known now. What an answer said first is told for its news, and is no
+    -- news after the notification of the same.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
         VALUES ('consumption_obligations', '{}'::text[], NULL),
@@ -36,7 +37,8 @@ BEGIN
                               THEN coalesce(t.original_transaction_id || ''/'' || t.web_order_line_item_id, e.subject)
                               ELSE e.subject END AS subject
                   FROM appstore.effect_log AS e
-                  LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment)'),
+                  LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment
+                  WHERE e.kind <> ''status_found'')'),
                ('orders', '{ordered_at}', NULL),
                ('ownership_claims', '{}', NULL),
                ('refund_requests', '{left_transaction_id}', NULL),

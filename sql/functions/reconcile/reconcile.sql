@@ -7,6 +7,7 @@ SET enable_sort = off SET enable_mergejoin = off SET enable_hashjoin = off SET j
 DECLARE
     v_bundle      text;
     v_environment appstore.environment;
+    v_step        record;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('appstore.reconcile', 0)) THEN
         RETURN;
@@ -14,10 +15,14 @@ BEGIN
     settled := appstore.settle_questions(p_now);
     asked := 0;
     has_more := false;
+    IF appstore.has_backlog(p_now) THEN -- what waits may answer the questions
+        RETURN;
+    END IF;
     FOR v_bundle, v_environment IN SELECT DISTINCT l.b, l.e FROM unnest(p_bundle_ids, p_environments) AS l (b, e) LOOP
         has_more := appstore.watch_stale_contracts(v_bundle, v_environment, p_now) OR has_more;
-        asked := asked + appstore.ask_about_stale_contracts(v_bundle, v_environment, p_now)
-                       + appstore.ask_about_a_sample(v_bundle, v_environment, p_sample, p_now);
+        SELECT * INTO v_step FROM appstore.ask_about_stale_contracts(v_bundle, v_environment, p_now);
+        has_more := has_more OR v_step.has_more;
+        asked := asked + v_step.asked + appstore.ask_about_a_sample(v_bundle, v_environment, p_sample, p_now);
     END LOOP;
     -- Questions have their numbers in the order of time.
     DELETE FROM appstore.reconcile_questions AS q
@@ -27,8 +32,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.reconcile IS
     'One step of the reconciliation of these apps: finds the results of answered questions, finds stale contracts, and asks about those that are due, '
-    'and about a sample of so many contracts of each app a day. Returns how many questions it wrote and settled, and whether there may be more '
-    'contracts to look at; nulls while another worker does it.';
+    'and about a sample of so many contracts of each app a day. While events wait in the inbox, it only finds results. Returns how many questions '
+    'it wrote and settled, and whether there may be more contracts to look at; nulls while another worker does it.';
 
 CREATE FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamptz) RETURNS boolean
 LANGUAGE plpgsql
@@ -45,17 +50,19 @@ BEGIN
     -- 1. A new app: what has ended or was asked for in the last 60 days, and all purchases.
     INSERT INTO appstore.reconcile_walks (bundle_id, environment, walk, until)
     SELECT p_bundle_id, p_environment, walk.name, walk.until
-    FROM (VALUES ('before 3 days', p_now), ('after 1 hour', p_now - interval '1440 hours'), ('after 1 day', p_now - interval '24 hours'),
+    FROM (VALUES ('before 3 days', p_now), ('before 2 days', p_now + interval '48 hours'), ('before 1 day', p_now + interval '24 hours'),
+                 ('after 1 hour', p_now - interval '1440 hours'), ('after 1 day', p_now - interval '24 hours'),
                  ('after 3 days', p_now - interval '72 hours'), ('after 7 days', p_now - interval '168 hours'),
                  ('after 30 days', p_now - interval '720 hours'), ('purchases', '-infinity'), ('refunds', p_now - interval '1440 hours'),
-                 ('sample', p_now)
+                 ('late refunds', p_now - interval '156 hours'), ('sample', p_now)
          ) AS walk (name, until)
     ON CONFLICT (bundle_id, environment, walk) DO NOTHING;
 
     -- 2. Ends of periods: each of them is looked at whenever a rule could begin to hold. So a fact that came late is seen by the next walk.
     FOR v_walk IN
         SELECT w.walk, w.until, walk.gap FROM appstore.reconcile_walks AS w
-        CROSS JOIN LATERAL (SELECT CASE w.walk WHEN 'before 3 days' THEN interval '-72 hours' WHEN 'after 1 hour' THEN interval '1 hour'
+        CROSS JOIN LATERAL (SELECT CASE w.walk WHEN 'before 3 days' THEN interval '-72 hours' WHEN 'before 2 days' THEN interval '-48 hours'
+                                               WHEN 'before 1 day' THEN interval '-24 hours' WHEN 'after 1 hour' THEN interval '1 hour'
                                                WHEN 'after 1 day' THEN interval '24 hours' WHEN 'after 3 days' THEN interval '72 hours'
                                                WHEN 'after 7 days' THEN interval '168 hours' WHEN 'after 30 days' THEN interval '720 hours' END) AS walk (gap)
         WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND walk.gap IS NOT NULL
@@ -84,7 +91,9 @@ BEGIN
                        s.current_period_end + greatest(1, floor(extract(epoch FROM p_now - s.current_period_end) / 86400)) * interval '24 hours'
                    ELSE p_now END
             FROM stale AS s
-            ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
+            -- A period that began later, whose predecessor's watch has not yet come to its end.
+            ON CONFLICT (original_transaction_id, environment, rule) DO UPDATE
+            SET since = excluded.since, next_at = excluded.next_at, questions = 0 WHERE reconcile_watches.since <> excluded.since
         )
         SELECT count(*), max(e.expires_date) INTO v_found, v_to FROM ended AS e;
         v_has_more := v_has_more OR v_found >= c_page;
@@ -126,27 +135,39 @@ BEGIN
     UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '15 minutes') END
     WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'purchases';
 
-    -- 4. Refund requests. Apple wants an answer within 12 hours, so those that were asked 48 hours ago were due 36 hours ago.
-    SELECT w.until INTO v_from FROM appstore.reconcile_walks AS w
-    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
-    WITH asked AS MATERIALIZED (
-        SELECT c.environment, c.transaction_id, c.original_transaction_id, c.asked_at, c.due_at FROM appstore.consumption_obligations AS c
-        WHERE c.due_at > v_from AND c.due_at <= p_now - interval '36 hours'
-        ORDER BY c.due_at FETCH FIRST c_page ROWS WITH TIES
-    ), watched AS (
-        INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, transaction_id, since, next_at)
-        SELECT p_environment, a.original_transaction_id, 'revoked_doubt', p_bundle_id, a.transaction_id, a.asked_at, p_now
-        FROM asked AS a
-        WHERE a.environment = p_environment
-          AND EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.transaction_id = a.transaction_id AND t.environment = p_environment AND t.bundle_id = p_bundle_id OFFSET 0)
-          AND appstore.is_refund_in_doubt(p_environment, a.transaction_id, p_now)
-        ON CONFLICT (original_transaction_id, environment, rule) DO NOTHING
-    )
-    SELECT count(*), max(a.due_at) INTO v_found, v_to FROM asked AS a;
-    UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - interval '36 hours') END
-    WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = 'refunds';
-    RETURN v_has_more OR v_found >= c_page;
+    -- 4. Refund requests. Apple wants an answer within 12 hours, so those that were asked 48 hours ago were due 36 hours ago. A second walk, a
+    --    week after they were asked, finds those that came late.
+    FOR v_walk IN
+        SELECT w.walk, w.until, CASE w.walk WHEN 'refunds' THEN interval '36 hours' ELSE interval '156 hours' END AS gap
+        FROM appstore.reconcile_walks AS w
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk IN ('refunds', 'late refunds')
+    LOOP
+        v_from := v_walk.until;
+        WITH asked AS MATERIALIZED (
+            SELECT c.environment, c.transaction_id, c.original_transaction_id, c.asked_at, c.due_at FROM appstore.consumption_obligations AS c
+            WHERE c.due_at > v_from AND c.due_at <= p_now - v_walk.gap
+            ORDER BY c.due_at FETCH FIRST c_page ROWS WITH TIES
+        ), watched AS (
+            INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, transaction_id, since, next_at)
+            SELECT DISTINCT ON (a.original_transaction_id)
+                   p_environment, a.original_transaction_id, 'revoked_doubt', p_bundle_id, a.transaction_id, a.asked_at, p_now
+            FROM asked AS a
+            WHERE a.environment = p_environment
+              AND EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.transaction_id = a.transaction_id AND t.environment = p_environment AND t.bundle_id = p_bundle_id OFFSET 0)
+              AND appstore.is_refund_in_doubt(p_environment, a.transaction_id, p_now)
+            ORDER BY a.original_transaction_id, a.asked_at DESC, a.transaction_id
+            -- Another charge of the contract: the customer's history tells of both.
+            ON CONFLICT (original_transaction_id, environment, rule) DO UPDATE
+            SET transaction_id = excluded.transaction_id, since = excluded.since, next_at = excluded.next_at, questions = 0
+            WHERE reconcile_watches.since <> excluded.since
+        )
+        SELECT count(*), max(a.due_at) INTO v_found, v_to FROM asked AS a;
+        v_has_more := v_has_more OR v_found >= c_page;
+        UPDATE appstore.reconcile_walks AS w SET until = CASE WHEN v_found >= c_page THEN v_to ELSE greatest(v_from, p_now - v_walk.gap) END
+        WHERE w.bundle_id = p_bundle_id AND w.environment = p_environment AND w.walk = v_walk.walk;
+    END LOOP;
+    RETURN v_has_more;
 END
 $$;
 COMMENT ON FUNCTION appstore.watch_stale_contracts IS

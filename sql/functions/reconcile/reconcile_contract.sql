@@ -23,18 +23,28 @@ BEGIN
             quote_literal(reconcile_contract.transaction_id)
             USING ERRCODE = 'no_data_found', HINT = 'Give bundle_id and environment, and Apple is asked nevertheless.';
     END IF;
+    IF v_known.bundle_id IS NULL THEN
+        PERFORM appstore.check_argument(reconcile_contract.transaction_id ~ '^[0-9]{1,20}$', 'transaction_id must have up to 20 digits',
+                                        'It is Apple''s id of a purchase.'),
+                appstore.place_of_call(NULL, NULL, reconcile_contract.bundle_id, reconcile_contract.environment);
+    END IF;
     v_call := appstore.ask_question(
         'operator', coalesce(v_known.bundle_id, reconcile_contract.bundle_id), coalesce(v_known.environment, reconcile_contract.environment),
         coalesce(v_known.original_transaction_id, reconcile_contract.transaction_id), NULL, 1::smallint, clock_timestamp());
+    IF v_call IS NULL THEN
+        RAISE EXCEPTION 'an open call asks about the same id of another app'
+            USING ERRCODE = 'object_in_use', HINT = 'Wait until it is settled: appstore.outbox_status lists the calls.';
+    END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
-    VALUES (clock_timestamp(), session_user, 'reconcile_contract', '{}',
+    VALUES (clock_timestamp(), appstore.actor(), 'reconcile_contract', '{}',
             jsonb_build_object('transaction_id', reconcile_contract.transaction_id, 'call_id', v_call));
     RETURN v_call;
 END
 $$;
 COMMENT ON FUNCTION appstore.reconcile_contract IS
     'Asks Apple now for the subscriptions of the customer with this purchase. Returns the call of the outbox. Of a purchase that the ledger does not '
-    'have, bundle_id and environment must be given, else it fails with no_data_found.';
+    'have, bundle_id and environment must be given, else it fails with no_data_found; with invalid_parameter_value where no worker has had a key '
+    'of the app, and with object_in_use while an open call asks about the same id of another app.';
 
 CREATE FUNCTION appstore.reconcile_statistics(
     OUT rules text[], OUT questions bigint[], OUT changed bigint[], OUT wrong_ratio double precision)

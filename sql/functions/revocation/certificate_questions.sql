@@ -66,7 +66,7 @@ BEGIN
             USING ERRCODE = 'no_data_found', HINT = 'appstore.certificate_status lists the certificates.';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'ignore_revocation', '{}', ignore_revocation.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'ignore_revocation', '{}', ignore_revocation.note,
             jsonb_build_object('fingerprint', encode(ignore_revocation.fingerprint, 'hex'), 'is_ignored', ignore_revocation.is_ignored));
 END
 $$;

@@ -6,7 +6,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE (object text, digest
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH relations AS MATERIALIZED (
         SELECT c.* FROM pg_class AS c
-        WHERE c.relnamespace = 'appstore'::regnamespace AND NOT c.relispartition
+        WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND NOT c.relispartition
           AND c.relname NOT LIKE 'aged\_%' -- a partition between its detachment and its drop, and its indexes
           AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indexrelid = c.oid AND i.indrelid::regclass::text LIKE '%aged\_%')
     ), columns AS ( -- 1. the parts of tables
@@ -21,7 +21,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ), constraints AS (
         SELECT c.conrelid, c.contypid, string_agg(c.conname || ' ' || pg_get_constraintdef(c.oid), E'\n' ORDER BY c.conname) AS text
         FROM pg_constraint AS c
-        WHERE c.connamespace = 'appstore'::regnamespace AND c.contype <> 'n' -- new in PostgreSQL 18; the columns already include it
+        WHERE c.connamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.contype <> 'n' -- new in PostgreSQL 18; the columns already include it
         GROUP BY c.conrelid, c.contypid
     ), triggers AS (
         SELECT t.tgrelid, string_agg(concat(pg_get_triggerdef(t.oid), t.tgenabled), E'\n' ORDER BY t.tgname) AS text
@@ -29,8 +29,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ), grants AS ( -- 2. privileges of the schema's own roles
         SELECT g.grantee, g.on_what || ' ' || g.privilege_type || CASE WHEN g.is_grantable THEN '*' ELSE '' END AS text
         FROM (
-            SELECT 'schema' AS on_what, acl.* FROM pg_namespace AS n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS acl
-            WHERE n.nspname = 'appstore'
+            SELECT 'schema ' || n.nspname AS on_what, acl.* FROM pg_namespace AS n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS acl
+            WHERE n.nspname IN ('appstore', 'appstore_reports')
             UNION ALL
             SELECT r.oid::regclass::text, acl.*
             FROM relations AS r,
@@ -42,7 +42,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             UNION ALL
             SELECT p.oid::regprocedure::text, acl.*
             FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS acl
-            WHERE p.pronamespace = 'appstore'::regnamespace
+            WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
             UNION ALL
             SELECT 'functions to come', acl.*
             FROM aclexplode(coalesce((SELECT d.defaclacl FROM pg_default_acl AS d WHERE d.defaclrole = 'appstore_owner'::regrole
@@ -70,7 +70,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
                CASE p.prokind WHEN 'a' THEN (SELECT ROW(a.aggtransfn, a.aggfinalfn, a.aggtranstype::regtype, a.agginitval)::text
                                              FROM pg_aggregate AS a WHERE a.aggfnoid = p.oid)
                               ELSE pg_get_functiondef(p.oid) END
-        FROM pg_proc AS p WHERE p.pronamespace = 'appstore'::regnamespace
+        FROM pg_proc AS p WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
         UNION ALL
         SELECT 'type ' || t.oid::regtype, t.typowner,
                concat_ws(E'\n', t.typtype, nullif(t.typbasetype, 0)::regtype, t.typnotnull, t.typdefault, columns.text, constraints.text,
@@ -79,7 +79,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         LEFT JOIN relations AS r ON r.oid = t.typrelid
         LEFT JOIN columns ON columns.oid = t.typrelid
         LEFT JOIN constraints ON constraints.contypid = t.oid
-        WHERE t.typnamespace = 'appstore'::regnamespace AND (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND r.relkind = 'c')
+        WHERE t.typnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND (t.typtype IN ('e', 'd') OR t.typtype = 'c' AND r.relkind = 'c')
         UNION ALL
         SELECT 'privileges of ' || coalesce(role.rolname, 'PUBLIC'), 'appstore_owner'::regrole,
                string_agg(grants.text, E'\n' ORDER BY grants.text COLLATE "C")

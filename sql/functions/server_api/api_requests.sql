@@ -32,9 +32,12 @@ BEGIN
         SELECT appstore.call_document(c.call_id) FROM appstore.outbox AS c
         WHERE c.call_id = api_call.call_id AND c.environment = ANY (v_key.environments)
           AND (v_key.bundle_ids IS NULL OR c.bundle_id = ANY (v_key.bundle_ids))
-          AND c.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction', 'order_lookup',
-                         'extend_renewal_date', 'set_app_account_token'));
+          AND CASE c.kind WHEN 'extend_renewal_date' THEN v_key.verbs && '{inquiries:make,contracts:extend}'
+                          WHEN 'set_app_account_token' THEN v_key.verbs && '{inquiries:make,contracts:set-token}'
+                          ELSE v_key.verbs @> '{inquiries:make}'
+                               AND c.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history',
+                                              'app_transaction', 'order_lookup') END);
 END
 $$;
 COMMENT ON FUNCTION appstore.api_call IS
-    'The state of a call that is about an app of the key; null for any other. Verb inquiries:make; the verbs of the changes suffice as well.';
+    'The state of a call that is about an app of the key; null for any other. Verb inquiries:make; for a change its own verb suffices.';

@@ -7,7 +7,7 @@ BEGIN
         coalesce(kind, '') NOT IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all'),
         format('%s changes something', kind), format('Call appstore.%s.', kind));
     RETURN appstore.request_apple(kind, id, jsonb_strip_nulls(jsonb_build_object('productId', product_id)), bundle_id, environment,
-                                  session_user, NULL, NULL);
+                                  appstore.actor(), NULL, NULL);
 END
 $$;
 COMMENT ON FUNCTION appstore.ask_apple IS
@@ -21,7 +21,7 @@ CREATE FUNCTION appstore.set_app_account_token(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN appstore.request_apple('set_app_account_token', original_transaction_id, jsonb_build_object('token', token), bundle_id, environment,
-                                  session_user, NULL, NULL);
+                                  appstore.actor(), NULL, NULL);
 END
 $$;
 COMMENT ON FUNCTION appstore.set_app_account_token IS
@@ -31,7 +31,7 @@ CREATE FUNCTION appstore.finish_transaction(
     transaction_id text, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN appstore.request_apple('finish_transaction', transaction_id, '{}', bundle_id, environment, session_user, NULL, NULL);
+    RETURN appstore.request_apple('finish_transaction', transaction_id, '{}', bundle_id, environment, appstore.actor(), NULL, NULL);
 END
 $$;
 COMMENT ON FUNCTION appstore.finish_transaction IS
@@ -44,13 +44,13 @@ CREATE FUNCTION appstore.extend_renewal_date(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN appstore.request_apple('extend_renewal_date', original_transaction_id, jsonb_strip_nulls(jsonb_build_object(
-        'days', days, 'reason', reason, 'requestIdentifier', request_identifier)), bundle_id, environment, session_user, NULL, NULL);
+        'days', days, 'reason', reason, 'requestIdentifier', request_identifier)), bundle_id, environment, appstore.actor(), NULL, NULL);
 END
 $$;
 COMMENT ON FUNCTION appstore.extend_renewal_date IS
     'Extends a subscription by 1 to 90 days, and returns the call. Apple mails the customer, allows it twice in 365 days, and cannot undo it. reason: 0 '
-    'undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once; without one '
-    'there is one a day.';
+    'undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once in 30 days; '
+    'without one there is one in 24 hours.';
 
 CREATE FUNCTION appstore.extend_for_all(
     product_id text, days integer, reason integer, storefronts text[] DEFAULT NULL, request_identifier text DEFAULT NULL,
@@ -59,7 +59,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN appstore.request_apple('extend_for_all', product_id, jsonb_strip_nulls(jsonb_build_object(
         'days', days, 'reason', reason, 'storefronts', to_jsonb(storefronts), 'requestIdentifier', request_identifier)), bundle_id, environment,
-        session_user, NULL, NULL);
+        appstore.actor(), NULL, NULL);
 END
 $$;
 COMMENT ON FUNCTION appstore.extend_for_all IS

@@ -10,10 +10,15 @@ DECLARE
     v_known text[];
     v_more  text;
 BEGIN
-    -- 1. What the ledger knows of the transaction.
-    SELECT min(t.bundle_id) AS bundle_id, min(t.environment) AS environment INTO v_sold
-    FROM appstore.transactions AS t
-    WHERE t.transaction_id = place_of_call.transaction_id AND t.environment = coalesce(place_of_call.environment, t.environment)
+    -- 1. What the ledger knows of the transaction, or of the contract, whose first transaction it may not have. Of another app's it tells a
+    --    key nothing.
+    SELECT min(sold.bundle_id) AS bundle_id, min(sold.environment) AS environment INTO v_sold
+    FROM (SELECT t.bundle_id, t.environment FROM appstore.transactions AS t WHERE t.transaction_id = place_of_call.transaction_id
+          UNION
+          SELECT m.bundle_id, m.environment FROM appstore.contracts AS m
+          WHERE m.original_transaction_id = place_of_call.transaction_id AND m.bundle_id IS NOT NULL) AS sold
+    WHERE sold.environment = coalesce(place_of_call.environment, sold.environment)
+      AND ((key).bundle_ids IS NULL OR sold.bundle_id = ANY ((key).bundle_ids))
     HAVING count(*) = 1;
     bundle_id := coalesce(bundle_id, v_sold.bundle_id);
     environment := coalesce(environment, v_sold.environment);
@@ -28,6 +33,8 @@ BEGIN
     IF cardinality((key).environments) = 1 THEN
         environment := coalesce(environment, (key).environments[1]);
     END IF;
+    environment := coalesce(environment, (SELECT min(c.environment) FROM appstore.history_cursors AS c
+                                          WHERE c.bundle_id = place_of_call.bundle_id HAVING min(c.environment) = max(c.environment)));
     -- 3. A call that no worker can make would only wait. Before the first worker with a key that cannot be told.
     PERFORM appstore.check_argument(
         v_known = '{}' OR EXISTS (
@@ -38,7 +45,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.place_of_call IS
-    'The app and environment to ask about: those given, else those of the transaction, else the only app that there is; a null environment is any. Fails '
+    'The app and environment to ask about: those given, else those of the transaction or contract, else the only app that there is and the only '
+    'environment of its keys; a null environment is any. Fails '
     'with invalid_parameter_value where no app can be told, or no worker has had its key.';
 
 CREATE FUNCTION appstore.request_apple(
@@ -61,6 +69,7 @@ DECLARE
     v_payload    bytea;
     v_call       record;
     v_original   text;
+    v_day        text;
 BEGIN
     -- 1. The arguments. The messages, unlike the hints, show none of them: the HTTP API returns them.
     PERFORM appstore.check_argument(
@@ -93,9 +102,8 @@ BEGIN
                                         'reason must be from 0 to 3',
                                         '0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage (4000010).'),
                 appstore.check_argument(details ->> 'requestIdentifier' IS NULL OR details ->> 'requestIdentifier' ~ c_request,
-                                        'request_identifier must have 1 to 128 letters, digits, and . _ : -', 'Omit it for one a day.');
-        v_key := coalesce(details ->> 'requestIdentifier', id || '-' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD'));
-        v_body := jsonb_build_object('extendByDays', details -> 'days', 'extendReasonCode', details -> 'reason', 'requestIdentifier', v_key);
+                                        'request_identifier must have 1 to 128 letters, digits, and . _ : -', 'Omit it for one in 24 hours.');
+        v_body := jsonb_build_object('extendByDays', details -> 'days', 'extendReasonCode', details -> 'reason');
     END IF;
     IF kind = 'extend_for_all' THEN
         PERFORM appstore.check_argument(
@@ -130,6 +138,18 @@ BEGIN
         WHERE t.transaction_id = request_apple.id AND t.environment = v_place;
         PERFORM appstore.check_argument(coalesce(v_original = id, true), 'id is a later transaction of its contract',
                                         format('Name the originalTransactionId %s (4000187).', v_original));
+    END IF;
+    IF v_is_extension THEN
+        -- Without an identifier, one of the day, or that of the day before where it was used in the last 24 hours.
+        v_day := to_char(clock_timestamp() AT TIME ZONE 'UTC' - interval '24 hours', '-YYYYMMDD');
+        IF NOT EXISTS (SELECT FROM appstore.outbox AS c
+                       WHERE c.call_key = lower(v_place::text) || ':' || request_apple.id || v_day AND c.kind = request_apple.kind
+                         AND c.bundle_id = v_bundle
+                         AND ((c.state = 'open') IS TRUE OR c.state = 'answered' AND c.asked_at > clock_timestamp() - interval '24 hours')) THEN
+            v_day := to_char(clock_timestamp() AT TIME ZONE 'UTC', '-YYYYMMDD');
+        END IF;
+        v_key := coalesce(details ->> 'requestIdentifier', id || v_day);
+        v_body := v_body || jsonb_build_object('requestIdentifier', v_key);
     END IF;
     v_key := coalesce(lower(v_place::text), 'any') || ':'
              || CASE kind WHEN 'test_notification' THEN v_bundle WHEN 'extend_status' THEN array_to_string(v_path, ':') ELSE v_key END;

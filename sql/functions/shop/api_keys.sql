@@ -27,7 +27,7 @@ BEGIN
             make_api_key.expires_at)
     RETURNING k.key_id INTO v_key;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'make_api_key', '{}', make_api_key.name,
+    VALUES (clock_timestamp(), appstore.actor(), 'make_api_key', '{}', make_api_key.name,
             jsonb_build_object('key_id', v_key, 'bundle_ids', make_api_key.bundle_ids, 'environments', make_api_key.environments,
                                'verbs', make_api_key.verbs, 'expires_at', make_api_key.expires_at));
     RETURN v_key;
@@ -47,7 +47,7 @@ BEGIN
     RETURNING k.name INTO v_name;
     IF FOUND THEN
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-        VALUES (clock_timestamp(), session_user, 'revoke_api_key', '{}', v_name, jsonb_build_object('key_id', revoke_api_key.key_id));
+        VALUES (clock_timestamp(), appstore.actor(), 'revoke_api_key', '{}', v_name, jsonb_build_object('key_id', revoke_api_key.key_id));
         RETURN true;
     ELSIF EXISTS (SELECT FROM appstore.api_keys AS k WHERE k.key_id = revoke_api_key.key_id) THEN
         RETURN false;

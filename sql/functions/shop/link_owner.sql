@@ -62,9 +62,9 @@ BEGIN
     END IF;
     PERFORM appstore.lock_for_link(environment, original_transaction_id);
     PERFORM appstore.record_owner_link(link_owner.environment, link_owner.original_transaction_id, link_owner.user_id, clock_timestamp(),
-                                       session_user, link_owner.note);
+                                       appstore.actor(), link_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'link_owner', '{}', link_owner.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'link_owner', '{}', link_owner.note,
             jsonb_build_object('environment', link_owner.environment, 'original_transaction_id', link_owner.original_transaction_id,
                                'user_id', link_owner.user_id));
 END
@@ -91,10 +91,10 @@ BEGIN
             USING ERRCODE = 'no_data_found',
                   HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
     END IF;
-    PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), session_user,
+    PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), appstore.actor(),
                                        unlink_owner.note);
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, 'unlink_owner', '{}', unlink_owner.note,
+    VALUES (clock_timestamp(), appstore.actor(), 'unlink_owner', '{}', unlink_owner.note,
             jsonb_build_object('environment', unlink_owner.environment, 'original_transaction_id', unlink_owner.original_transaction_id,
                                'user_id', v_user));
     SELECT m.user_id INTO v_left FROM appstore.contracts AS m

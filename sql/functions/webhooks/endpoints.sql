@@ -269,7 +269,7 @@ CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note t
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), session_user, p_action, '{}', p_note, jsonb_build_object('endpoint', p_endpoint) || p_details);
+    VALUES (clock_timestamp(), appstore.actor(), p_action, '{}', p_note, jsonb_build_object('endpoint', p_endpoint) || p_details);
 END
 $$;
 COMMENT ON FUNCTION appstore.audit_endpoint IS 'Writes a row of the audit log about an endpoint.';

@@ -74,6 +74,7 @@ package struct SimulatedServerAPI: Sendable {
                 flaw: flaw,
                 status: reply.status,
                 arguments: route?.arguments ?? [],
+                query: request.query,
                 at: now
             )
         )

@@ -12,7 +12,7 @@ import Testing
 /// Skipped without the folder that `APPSTORE_INBOX_CORPUS` names.
 @Suite(.enabled(if: !Corpus.isAbsent, "APPSTORE_INBOX_CORPUS names no folder"))
 struct ClientCaseTests {
-    /// Decided where answers become events and pages are followed by revision.
+    /// Decided where answers become events and pages are followed by revision: see `InquiryCaseTests`.
     private static let ofContents: Set<String> = [
         "revision without progress", "the last revision again", "statuses, status against signed words",
         "transaction history, malformed", "transaction history", "refund history",

@@ -78,20 +78,6 @@ import Testing
         }
     }
 
-    @Test func `while Apple fails, three requests end a lease, and it comes back later and later`() async throws {
-        try await ImportScene.with { scene in
-            scene.apple.change { $0.fault = { _ in .answer(HTTPAnswer(status: 500)) } }
-            try await scene.load("transaction_id\n" + (1...4).map { "\($0)0\n" }.joined())
-            for lease in 1...2 {
-                let chunk = try #require(try await scene.lease().first)
-                #expect(chunk.failures == lease - 1)
-                _ = try await scene.walk(chunk)
-                #expect(scene.apple.asked.count == 3 * lease)
-                try await scene.makeDue()
-            }
-        }
-    }
-
     @Test func `an id that fails twenty times is given up`() async throws {
         try await ImportScene.with { scene in
             scene.apple.change { $0.fault = { _ in .answer(HTTPAnswer(status: 500)) } }
@@ -102,6 +88,75 @@ import Testing
             }
             #expect(try await scene.items() == ["2 10 Production failed http_500"])
             #expect(try await scene.imports() == ["1 done 0 0 0 1 0 0"])
+        }
+    }
+
+    @Test func `an answer that cannot be stored stops no other`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.customers = [.init(["10"]), .init(["20"])] }
+            try await scene.execute("ALTER TABLE appstore.customer_revisions ADD CHECK (original_transaction_id <> '10')")
+            try await scene.load("transaction_id\n10\n20\n", depth: "history")
+            for _ in 1...5 {
+                try await scene.drain()
+                try await scene.makeDue()
+            }
+            #expect(try await scene.items() == ["2 10 Production failed answer_not_stored", "3 20 Production found"])
+            #expect(try await scene.imports() == ["1 done 1 0 0 1 0 0"])
+        }
+    }
+
+    @Test(arguments: [4_040_003, 4_000_002]) func `a refusal of the app counts against no id, and the app rests`(code: Int) async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.fault = { _ in MadeUpCustomers.error(code, status: code / 10_000) } }
+            try await scene.load("transaction_id\n10\n")
+            let chunk = try #require(try await scene.lease().first)
+            guard case .rests(let delay) = try await scene.walk(chunk), delay == .seconds(3600) else {
+                Issue.record("the app does not rest")
+                return
+            }
+            #expect(try await scene.items() == ["2 10 Production open"])
+        }
+    }
+
+    @Test func `a code that Apple adds tomorrow fails no id at once, and is named`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.fault = { _ in MadeUpCustomers.error(4_990_001, status: 400) } }
+            try await scene.load("transaction_id\n10\n")
+            try await scene.drain()
+            #expect(try await scene.items() == ["2 10 Production open apple_4990001"])
+        }
+    }
+
+    @Test func `failures of two kinds do not add up`() async throws {
+        try await ImportScene.with { scene in
+            try await scene.load("transaction_id\n10\n")
+            for fault in [
+                ExchangeOutcome.failure(.timedOut), .failure(.timedOut), .failure(.timedOut), .failure(.timedOut), Self.page("[]"),
+            ] {
+                scene.apple.change { $0.fault = { _ in fault } }
+                try await scene.drain()
+                try await scene.makeDue()
+            }
+            #expect(try await scene.items() == ["2 10 Production open answer_malformed"])
+            #expect(try await scene.lines("SELECT failures::text FROM appstore.import_items") == ["1"])
+        }
+    }
+
+    @Test func `where no worker asks in an environment, the status says so`() async throws {
+        try await ImportScene.with { scene in
+            try await scene.load("transaction_id\n10\n")
+            func failing() async throws -> [String] {
+                try await scene.lines("SELECT coalesce(failing_with, '-') FROM appstore.import_status")
+            }
+            #expect(try await failing() == ["-"])
+            try await scene.execute("UPDATE appstore.imports SET touched_at = now() - interval '11 minutes'")
+            #expect(try await failing() == ["no worker asks in Production"])
+            _ = try await scene.walk(try #require(try await scene.lease().first))
+            #expect(try await failing() == ["-"])
+            try await scene.execute("UPDATE appstore.import_chunks SET run_at = now() - interval '11 minutes'")
+            #expect(try await failing() == ["no worker asks in Sandbox"])
+            _ = try await scene.lease()
+            #expect(try await failing() == ["-"])
         }
     }
 
@@ -119,6 +174,32 @@ import Testing
             try await scene.load("transaction_id,revision\n20,r\n", depth: "history")
             try await scene.drain()
             #expect(try await scene.lines("SELECT reason FROM appstore.import_items WHERE id = '20'") == ["revision_repeated"])
+        }
+    }
+    @Test func `a customer for whom Apple refuses each revision fails, and is not read without end`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { state in
+                state.customers = [.init(["10"], transactions: 9)]
+                state.fault = { $0.revision == nil ? nil : MadeUpCustomers.error(4_000_005, status: 400) }
+            }
+            try await scene.load("transaction_id\n10\n", depth: "history")
+            try await scene.drain()
+            #expect(scene.apple.requests.map(\.revision) == [nil, "r-3", nil])
+            #expect(try await scene.items() == ["2 10 Production failed revision_repeated"])
+        }
+    }
+
+    @Test func `a customer whose revisions go in a circle fails`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { state in
+                state.fault = { request in
+                    Self.page(#"{"hasMore":true,"revision":"\#(request.revision == "a" ? "b" : "a")","signedTransactions":[]}"#)
+                }
+            }
+            try await scene.load("transaction_id\n10\n", depth: "history")
+            try await scene.drain()
+            #expect(scene.apple.requests.map(\.revision) == [nil, "a", "b"])
+            #expect(try await scene.items() == ["2 10 Production failed revision_repeated"])
         }
     }
 }

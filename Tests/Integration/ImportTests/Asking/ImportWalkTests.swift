@@ -150,6 +150,29 @@ import Testing
         }
     }
 
+    @Test(arguments: ["paused", "stopped"])
+    func `an import whose last answer comes after a pause or stop is done when it runs again`(state: String) async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.customers = [.init(["10"])] }
+            try await scene.load("transaction_id\n10\n")
+            let chunk = try #require(try await scene.lease().first)
+            try await scene.change(to: state)
+            _ = try await scene.walk(chunk)
+            #expect(try await scene.imports() == ["1 \(state) 1 0 0 0 0 0"])
+            try await scene.change(to: "running")
+            #expect(try await scene.imports() == ["1 done 1 0 0 0 0 0"])
+        }
+    }
+
+    @Test func `statuses do not wait behind a history`() async throws {
+        try await ImportScene.with { scene in
+            try await scene.load("transaction_id\n" + (1000..<2000).map { "\($0)\n" }.joined(), depth: "history")
+            try await scene.load("transaction_id\n10\n")
+            let depths = try await scene.lease(2).map { "\($0.importID) \($0.lane.depth)" }
+            #expect(Set(depths) == ["1 history", "2 statuses"])
+        }
+    }
+
     /// Each kill loses what is in flight: at most a request for each slot.
     @Test(arguments: ["statuses", "history"])
     func `an import that is killed again and again asks no id twice but those in flight`(depth: String) async throws {

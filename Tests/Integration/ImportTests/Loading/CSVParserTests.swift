@@ -35,7 +35,7 @@ import Testing
     @Test func `a quote without its end costs a part of the file and no more`() {
         let lines = (0..<20_000).map { "line \($0),x\n" }.joined()
         let found = records("a,b\n\"open,1\n" + lines)
-        #expect(found.count > 10_000)
         #expect(found[1].contains("no end within"))
+        #expect(found.count > 19_000)
     }
 }

@@ -36,6 +36,57 @@ import Testing
         }
     }
 
+    @Test func `a user on a repeated line is not lost, and another environment is a contradiction`() async throws {
+        try await ImportScene.with { scene in
+            let report = try await scene.load(
+                "transaction_id,user_id,environment\n10,,\n10,anna,\n20,,Production\n20,,Sandbox\n30,berta,Sandbox\n30,berta,Sandbox\n"
+            )
+            #expect((report.items, report.repeated, report.badLines) == (3, 2, 1))
+            #expect(report.samples.map(\.line) == [5])
+            #expect(
+                try await scene.lines("SELECT concat_ws(' ', line, id, user_id, environment) FROM appstore.import_items ORDER BY line")
+                    == ["2 10 anna Production", "4 20 Production", "6 30 berta Sandbox"]
+            )
+            // The user comes with a later part of the file.
+            try await scene.execute("SELECT appstore.begin_import('com.example.app', NULL, 'statuses', 'f')")
+            for user in ["NULL", "carla", "dora"] {
+                try await scene.execute(
+                    "SELECT appstore.add_import_items(2, '{2}', '{40}', ARRAY[nullif(\(user)::text, 'NULL')], '{NULL}', '{NULL}')"
+                )
+            }
+            #expect(try await scene.lines("SELECT user_id FROM appstore.import_items WHERE import_id = 2") == ["carla"])
+        }
+    }
+
+    static let wrong: [[String?]] = [
+        ["x", nil, nil], ["", nil, nil], ["10", "", nil], ["10", String(repeating: "u", count: 256), nil],
+        ["10", nil, String(repeating: "r", count: 1001)],
+    ]
+
+    @Test(arguments: wrong) func `what cannot be imported is refused by the database, too`(_ line: [String?]) async throws {
+        try await ImportScene.with { scene in
+            try await scene.execute("SELECT appstore.begin_import('com.example.app', NULL, 'statuses', 'f')")
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.execute(
+                    """
+                    SELECT appstore.add_import_items(1, '{2}', ARRAY[\(line[0])]::text[], ARRAY[\(line[1])]::text[], '{NULL}',
+                                                     ARRAY[\(line[2])]::text[])
+                    """
+                )
+            }
+            #expect(error?.message.contains("line 2") == true)
+        }
+    }
+
+    @Test func `a quote without its end is told with all of its lines`() async throws {
+        try await ImportScene.with { scene in
+            let report = try await scene.load("transaction_id,user_id\n10,\"anna\n" + (1...2000).map { "\($0)0,u\n" }.joined())
+            #expect(report.samples.count == 1 && report.samples[0].line == 2)
+            #expect(report.badLines == report.samples[0].lastLine - 1 && report.badLines > 100)
+            #expect(report.items + report.badLines == 2001 && report.items > 500)
+        }
+    }
+
     @Test func `the same file again goes on where it was`() async throws {
         try await ImportScene.with { scene in
             let file = "transaction_id\n10\n20\n"
@@ -107,6 +158,19 @@ import Testing
         try await ImportScene.with { scene in
             let error = await #expect(throws: ImportColumns.Unusable.self) { try await scene.load(text) }
             #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+        }
+    }
+
+    @Test func `misses are read by pages of lines`() async throws {
+        try await ImportScene.with { scene in
+            try await scene.load("transaction_id\n10\n20\n")
+            try await scene.execute("UPDATE appstore.import_items SET line = 30000 WHERE id = '20'")
+            try await scene.change(to: "stopped")
+            let pages = try await scene.database.withConnection(user: "appstore_viewer") { connection in
+                let register = ImportRegister(connection: connection)
+                return [try await register.misses(of: 1, after: 0), try await register.misses(of: 1, after: ImportRegister.page)]
+            }
+            #expect(pages.map { $0.map(\.line) } == [[2], [30_000]])
         }
     }
 

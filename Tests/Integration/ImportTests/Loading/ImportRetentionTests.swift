@@ -4,6 +4,7 @@ import Postgres
 import PostgresTesting
 import Testing
 
+@testable import Commands
 @testable import Import
 
 @Suite struct ImportRetentionTests {
@@ -39,6 +40,34 @@ import Testing
             }
             try await scene.execute("UPDATE appstore.outcomes SET settled_at = now() - interval '4 days' WHERE event_id = 2")
             #expect(try await step(.ageImportedBodies, scene) == 0)
+        }
+    }
+
+    @Test(arguments: ["failed", "rejected", "unhandled"])
+    func `a body of an import whose event had no effect can be requeued as long as any other`(result: String) async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.customers = [.init(["10"])] }
+            try await scene.load("transaction_id\n10\n", depth: "history")
+            try await scene.drain()
+            try await scene.work()
+            try await scene.execute(
+                "UPDATE appstore.outcomes SET settled_at = now() - interval '4 days', result = \(result)::appstore.result, reason = 'made_up'"
+            )
+            #expect(try await step(.ageImportedBodies, scene) <= 1)
+            #expect(try await scene.lines("SELECT event_id::text FROM appstore.inbox") == ["1"])
+            try await scene.execute("SELECT * FROM appstore.requeue_event(1, 'mended')")
+        }
+    }
+
+    @Test func `a stopped import whose items are gone does not go on, and its file is a new one`() async throws {
+        try await ImportScene.with { scene in
+            try await scene.load("transaction_id\n10\n")
+            try await scene.change(to: "stopped")
+            try await scene.execute("UPDATE appstore.imports SET ended_at = now() - interval '91 days'")
+            #expect(try await step(.ageImports, scene) == 1)
+            await #expect(throws: PostgresError.self) { try await scene.change(to: "running") }
+            #expect(try await scene.load("transaction_id\n10\n").importID == 2)
+            #expect(try await scene.imports() == ["1 stopped 0 0 0 0 0 1", "2 running 0 0 0 0 0 1"])
         }
     }
 

@@ -13,17 +13,18 @@ import ServerAPI
 
 /// A database, made-up customers of one app, and imports of them.
 struct ImportScene: Sendable {
-    static let lanes: Set = [CallLane("com.example.app", .production), CallLane("com.example.app", .sandbox)]
+    static let apps: Set = [CallLane("com.example.app", .production), CallLane("com.example.app", .sandbox)]
 
     let database: TestDatabase
     let apple = MadeUpCustomers()
     let pool: ConnectionPool
     let client: ServerAPIClient
+    let lanes = ImportLanes(perLane: 16, backoff: Backoff(base: .seconds(60), cap: .seconds(3600)))
 
     static func with(_ body: (ImportScene) async throws -> Void) async throws {
         let database = try await InboxDatabase.make()
         let pool = try database.pool(user: "appstore_worker", connections: 8)
-        let keys = APIKeys([APIKey(id: .init(issuer: "issuer", keyID: "key"), privateKey: try PrivateKey.generate(.p256))], lanes: lanes)
+        let keys = APIKeys([APIKey(id: .init(issuer: "issuer", keyID: "key"), privateKey: try PrivateKey.generate(.p256))], lanes: apps)
         let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
         let client = ServerAPIClient(keys: { keys }, budget: UnlimitedBudget(), logger: .silent, now: { now })
         try await body(ImportScene(database: database, pool: pool, client: client))
@@ -44,28 +45,32 @@ struct ImportScene: Sendable {
             store: store,
             client: client,
             exchange: apple.exchange,
+            lanes: lanes,
             backoff: Backoff(base: .seconds(60), cap: .seconds(3600)),
             logger: .silent,
             beat: beat
         ).run(chunk)
     }
 
-    /// Leases up to that many chunks of each environment.
+    /// Leases up to that many chunks of each environment and depth.
     func lease(_ count: Int = 1) async throws -> [ImportChunk] {
         // What the first one makes may belong to the other environment.
         for _ in 0..<2 {
-            let chunks = try await store.lease(Self.lanes.sorted().map { ($0, count) })
+            let lanes = Self.apps.sorted().flatMap { app in ImportChunk.Depth.allCases.map { ImportLane(app: app, depth: $0) } }
+            let chunks = try await store.lease(lanes.map { ($0, count) })
             if !chunks.isEmpty { return chunks }
         }
         return []
     }
 
-    /// Asks until nothing is due.
+    /// Asks until nothing is due, or nothing can be asked.
     func drain() async throws {
         while true {
             let chunks = try await lease()
             if chunks.isEmpty { return }
-            for chunk in chunks { _ = try await walk(chunk) }
+            for chunk in chunks {
+                guard case .over = try await walk(chunk) else { return }
+            }
         }
     }
 
@@ -107,7 +112,13 @@ struct ImportScene: Sendable {
         }
     }
 
-    /// Settles the events that wait, as a worker would: their transactions become purchases.
+    /// Makes the users of all chunks owners whose events are settled.
+    func link() async throws {
+        try await execute("UPDATE appstore.import_chunks SET link_at = clock_timestamp() WHERE link_at IS NOT NULL")
+        while try await store.link() {}
+    }
+
+    /// Settles the events that are due, as a worker would: their transactions become purchases.
     func work() async throws {
         try await execute(
             """
@@ -115,7 +126,8 @@ struct ImportScene: Sendable {
             DECLARE
                 e record; p jsonb;
             BEGIN
-                FOR e IN SELECT i.*, q.run FROM appstore.inbox_queue AS q JOIN appstore.inbox AS i USING (event_id) ORDER BY event_id LOOP
+                FOR e IN SELECT i.*, q.run FROM appstore.inbox_queue AS q JOIN appstore.inbox AS i USING (event_id)
+                         WHERE q.run_at <= clock_timestamp() ORDER BY event_id LOOP
                     p := convert_from(decode(rpad(t, (length(t) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb
                         FROM (SELECT translate(split_part(convert_from(e.body, 'UTF8')::jsonb #>> '{answer,signedTransactionInfo}', '.', 2),
                                                '-_', '+/') AS t) AS t;

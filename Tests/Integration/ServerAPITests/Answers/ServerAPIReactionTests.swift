@@ -78,6 +78,8 @@ struct ServerAPIReactionTests {
         let malformed = ServerAPIReaction.later(ServerAPIDelay("answer_malformed"))
         #expect(reaction(200, "[]") == malformed && reaction(200, "<html>") == malformed && reaction(200) == malformed)
         #expect(reaction(202, endpoint: .consumption) == .answered && reaction(200, endpoint: .setAppAccountToken) == .answered)
+        // To repeat it could extend twice.
+        #expect(reaction(200, endpoint: .extendRenewalDate) == .answered && reaction(200, "<", endpoint: .extendForAll) == .answered)
     }
 
     @Test func `Apple's words are kept on one line, and shortened`() throws {

@@ -73,6 +73,13 @@ package final class Installation: Sendable {
         try await start("worker", as: "appstore_worker", settings)
     }
 
+    /// Starts the console on a free port of this machine.
+    package func startConsole(_ settings: [String: String] = [:]) async throws -> (daemon: Daemon, client: HTTPClient) {
+        let port = FreePort.find()
+        let usual = ["APPSTORE_INBOX_CONSOLE_LISTEN": "127.0.0.1:\(port)"]
+        return (try await start("console", as: "appstore_console", usual.merging(settings) { $1 }), HTTPClient(port: port))
+    }
+
     /// A file with the root certificate of the shop's authority.
     package func rootPath(of shop: Shop) throws -> String {
         let path = folder.appending(path: "root-\(shop.seed).pem")

@@ -130,6 +130,7 @@ package struct HistoryGenerator {
             if context?.hasFractions == true { notification.addFraction() }
             if context == nil ? !oneIn(8) : oneIn(2) { add(notification) }
             if let state = notification.state, context == nil || oneIn(2) { addPosts(about: state, of: notification.app) }
+            if let state = notification.state, oneIn(4) { addAnswer(about: state, of: notification.app) }
             if let previous = context {
                 let others = lives.indices.filter { $0 != turn }.map { lives[$0] }
                 context = try addLegacyEvents(after: notification, in: lives[turn], beside: others, previous)

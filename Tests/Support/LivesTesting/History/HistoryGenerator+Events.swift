@@ -51,6 +51,15 @@ extension HistoryGenerator {
         }
     }
 
+    /// Adds what Apple answers when it is asked in this state: a status, where the charge has one, or a transaction.
+    mutating func addAnswer(about state: PurchaseState, of app: SimulatedApp) {
+        guard let dated = state.transaction else { return }
+        let delay = oneIn(3) ? 0 : Int64.random(in: 1...500_000_000, using: &generator)
+        let isStatus = state.status != nil && state.renewalInfo != nil && !oneIn(3)
+        let signedDate = dated.signedDate.advanced(by: .milliseconds(delay))
+        receive(.element(AnsweredState(state: state, app: app, signedDate: signedDate, isStatus: isStatus)), after: signedDate)
+    }
+
     /// An instant around the end of the posting window or soon after the purchase; several posts may get the same one.
     mutating func postingTime(of transaction: SimulatedTransaction) -> Timestamp {
         let window: Int64 = 72 * 3_600_000
@@ -74,6 +83,7 @@ extension HistoryGenerator {
                 case .post(let post): [post.transaction]
                 case .legacy(let notification): notification.transactions
                 case .answer(let answer): answer.transactions ?? []
+                case .element(let element): [element.state.transaction?.value].compactMap(\.self)
                 // Receipts have no tokens.
                 case .receipt, .unanswered: [SimulatedTransaction]()
                 }

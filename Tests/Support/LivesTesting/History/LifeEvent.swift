@@ -18,6 +18,8 @@ package struct LifeEvent: Sendable {
         case unanswered(LifeReceipt, SimulatedApp)
         /// Apple's answer about a receipt.
         case answer(AnsweredReceipt)
+        /// A part of an answer of the App Store Server API.
+        case element(AnsweredState)
     }
 
     /// The event's number in the inbox.
@@ -45,6 +47,16 @@ package struct LifeEvent: Sendable {
         case .post(let post):
             transaction = Payload(post.transaction.payload(of: post.app, signedDate: post.signedDate), signedDate: post.signedDate)
             renewalInfo = nil
+        case .element(let element):
+            transaction = element.state.transaction.map {
+                Payload($0.value.payload(of: element.app, signedDate: element.signedDate), signedDate: element.signedDate)
+            }
+            renewalInfo =
+                element.status == nil
+                ? nil
+                : element.state.renewalInfo.map {
+                    Payload($0.value.payload(of: element.app, signedDate: element.signedDate), signedDate: element.signedDate)
+                }
         case .legacy, .receipt, .unanswered, .answer:
             (transaction, renewalInfo) = (nil, nil)
         }
@@ -68,6 +80,7 @@ package struct LifeEvent: Sendable {
         case .receipt(let post): post.app
         case .unanswered(_, let app): app
         case .answer(let answer): answer.app
+        case .element(let element): element.app
         }
     }
 
@@ -107,4 +120,16 @@ package struct ClientPost: Hashable, Sendable {
         self.app = app
         self.user = user
     }
+}
+
+/// A charge as Apple answers a question, signed then, in a status also the renewal info.
+package struct AnsweredState: Hashable, Sendable {
+    package var state: PurchaseState
+    package var app: SimulatedApp
+    package var signedDate: Timestamp
+    /// Whether a status was asked for, not a transaction.
+    package var isStatus: Bool
+
+    /// The status beside the renewal info; nil where a transaction was asked for.
+    package var status: Status? { isStatus ? state.status : nil }
 }

@@ -85,7 +85,8 @@ package enum LedgerReader {
             [milliseconds("received_at"), text("event_id")],
             from: "(SELECT * FROM appstore.client_posts WHERE is_receipt)"
         ),
-        "SELECT 'effect ' || environment || ' ' || kind || ' ' || subject FROM appstore.effect_log",
+        // Whether a status was found first depends on the order by its nature: see ``ReferenceModel/found``.
+        "SELECT 'effect ' || environment || ' ' || kind || ' ' || subject FROM appstore.effect_log WHERE kind <> 'status_found'",
         select(
             "refund",
             "notification_uuid::text",

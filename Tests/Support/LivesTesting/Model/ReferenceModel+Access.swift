@@ -38,8 +38,10 @@ extension ReferenceModel {
         let end = current.revocationDate ?? current.expiresDate
         guard let renewal else { return end }
         if current.revocationDate != nil, current.lastSigned > renewal.signed { return end }
-        // A renewal older than the charge does not cover it.
+        // A renewal older than the charge does not cover it, nor does one that says how an earlier period ended.
         guard renewal.signed >= current.firstSigned else { return end }
+        let isEarlier = renewal.number("renewalDate").map { $0 <= current.purchaseDate } ?? false
+        if isEarlier, renewal.status != .some(.active) { return end }
         switch renewal.status {
         case .some(.active): return [current.expiresDate, renewal.number("renewalDate")].compactMap { $0 }.max()
         case .some(.billingGracePeriod): return renewal.number("gracePeriodExpiresDate") ?? end

@@ -28,7 +28,7 @@ extension ReferenceModel {
             return LedgerLine.text("legacy_renewal", renewal.name.contract.environment, renewal.name.text, versions)
         }
         lines += posts.map(postLine) + receiptPosts.map(receiptPostLine)
-        lines += effects().map { "effect \($0)" }
+        lines += effects().union(found).map { "effect \($0)" }
         lines += refundRequests().map(refundLine)
         return lines.sorted()
     }

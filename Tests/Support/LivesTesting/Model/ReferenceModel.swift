@@ -21,6 +21,9 @@ package struct ReferenceModel {
     let receiptPosts: [PostedContract]
     let notifications: [SimulatedNotification]
     let legacyNotifications: [LegacyNotification]
+    /// The effects `status_found` that answers bring. Which of them the database records depends on the order: it leaves out what another
+    /// effect has told before.
+    let found: Set<String>
     /// The contracts of each event with several.
     let eventContracts: [EventContracts]
 
@@ -38,6 +41,7 @@ package struct ReferenceModel {
         receiptPosts = PostedContract.first(of: statements.receiptPosts)
         notifications = statements.notifications
         legacyNotifications = statements.legacyNotifications
+        found = statements.found
         eventContracts = events.compactMap(EventContracts.init)
         var shopOrders: [String: ShopOrder] = [:]
         var links: [OwnerLink] = []
@@ -73,6 +77,7 @@ private struct Statements {
     var receiptPosts: [PostedContract] = []
     var notifications: [SimulatedNotification] = []
     var legacyNotifications: [LegacyNotification] = []
+    var found: Set<String> = []
 
     mutating func take(_ event: LifeEvent) {
         // Old payloads lack the environment; the notification has it.
@@ -80,10 +85,7 @@ private struct Statements {
         switch event.content {
         case .notification(let notification):
             notifications.append(notification)
-            guard let payload = event.renewalInfo else { return }
-            let assertion = Assertion(payload, environment: event.app.environment, status: notification.status)
-            let key = Key(assertion.environment, assertion.text("originalTransactionId") ?? "")
-            renewals[key, default: []].append(assertion)
+            takeRenewal(of: event, notification.status)
         case .post(let post):
             if let user = post.user { posts.append(Post(of: post, by: user, in: event)) }
         case .legacy(let notification):
@@ -99,7 +101,22 @@ private struct Statements {
         case .answer(let answer):
             take(answer.assertions)
             take(answer.legacyRenewals)
+        case .element(let element):
+            takeRenewal(of: event, element.status)
+            guard let charge = element.state.transaction?.value, let end = charge.expiresDate, let status = element.status?.rawValue,
+                (2...5).contains(status)
+            else { return }
+            found.insert(
+                "\(element.app.environment.rawValue) status_found \(charge.originalTransactionID)/\(status)/\(end.millisecondsSince1970)"
+            )
         }
+    }
+
+    private mutating func takeRenewal(of event: LifeEvent, _ status: Status?) {
+        guard let payload = event.renewalInfo else { return }
+        let assertion = Assertion(payload, environment: event.app.environment, status: status)
+        let key = Key(assertion.environment, assertion.text("originalTransactionId") ?? "")
+        renewals[key, default: []].append(assertion)
     }
 
     private mutating func take(_ assertions: [Assertion]) {

@@ -77,13 +77,21 @@ import Testing
         #expect(away.status == .warning && away.found.hasPrefix("not checked: no usable answer"))
     }
 
+    @Test func `an outage of Apple while a test is followed is waited for, and its cure is told`() async throws {
+        let answers = [(status: 503, body: ""), (status: 500, body: #"{"errorCode":5000001}"#), Self.status("SUCCESS")]
+        let found = await (try probe(["test": [Self.token], "t_1": answers])).test(Self.lane)
+        #expect(found.status == .ok)
+        let silent = await (try probe(["test": [Self.token], "t_1": [answers[0]]], timeout: .milliseconds(60))).test(Self.lane)
+        #expect(silent.remedy == "Apple has an outage: run this again later")
+    }
+
     @Test func `the failures of the last hour are counted`() async throws {
         let none = await (try probe(["history": [(200, #"{"notificationHistory":[],"hasMore":false}"#)]])).lastHour(of: Self.lane)
         #expect(none == .ok("com.example.a Production last hour", "Apple could deliver each notification"))
         let record = #"{"signedPayload":"a","sendAttempts":[{"attemptDate":5,"sendAttemptResult":"TLS_ISSUE"}]}"#
         let some = await (try probe(["history": [(200, #"{"notificationHistory":[\#(record),\#(record)],"hasMore":true}"#)]]))
             .lastHour(of: Self.lane)
-        #expect(some.status == .warning && some.found == "Apple could not deliver 2 or more, last with TLS_ISSUE")
+        #expect(some.status == .warning && some.found == "Apple could not deliver 2 or more, the first with TLS_ISSUE")
         #expect(some.remedy?.contains("certificate") == true)
     }
 }

@@ -22,7 +22,7 @@ import Testing
 @testable import Commands
 
 @Suite struct MetricCatalogueTests {
-    private let all = MetricCatalogue.ingest + MetricCatalogue.worker
+    private let all = MetricCatalogue.ingest + MetricCatalogue.worker + MetricCatalogue.console
 
     @Test func `names have the prefix, a unit or a counted noun, and the suffix of their kind`() {
         for metric in all {
@@ -38,7 +38,7 @@ import Testing
         for metric in all { #expect(metric.help.hasSuffix(".") && metric.help.first?.isLowercase == false, "\(metric.name)") }
     }
 
-    @Test(arguments: [MetricCatalogue.ingest, MetricCatalogue.worker])
+    @Test(arguments: [MetricCatalogue.ingest, MetricCatalogue.worker, MetricCatalogue.console])
     func `a process shows each metric once`(metrics: [MetricDescription]) {
         #expect(Set(metrics.map(\.name)).count == metrics.count)
     }

@@ -20,6 +20,8 @@ import Testing
             #expect(try flags(ServiceOptions.self, setting, "x") == "x")
         } else if Settings.ingest.contains(where: { $0.name == name }) {
             #expect(try flags(IngestOptions.self, setting, "x") == "x")
+        } else if Settings.console.contains(where: { $0.name == name }) {
+            #expect(try flags(ConsoleOptions.self, setting, "x") == "x")
         } else {
             #expect(try flags(WorkerOptions.self, setting, "x") == "x")
         }

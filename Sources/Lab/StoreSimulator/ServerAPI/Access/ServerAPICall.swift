@@ -12,5 +12,7 @@ package struct ServerAPICall: Hashable, Sendable {
     package let status: Int
     /// The arguments of the path.
     package let arguments: [String]
+    /// The query in its order.
+    package let query: [ServerAPIRequest.Parameter]
     package let at: Timestamp
 }

@@ -1,0 +1,13 @@
+/// What Health shows: a finding of each check that can be made through the database.
+package typealias HealthReport = @Sendable () async -> [HealthFinding]
+
+/// All pages and actions of the console.
+struct ConsolePages: Sendable {
+    let pages: [any ConsolePage]
+    let actions: [any ConsoleAction]
+
+    init(health: @escaping HealthReport) {
+        pages = [OverviewPage(), AttentionPage(), AuditPage(), SessionsPage(), HealthPage(report: health)] + Self.operations
+        actions = [EndSession()] + Self.operationActions
+    }
+}

@@ -1,0 +1,167 @@
+import AppStore
+import HTML
+import Postgres
+import SQL
+import StrictJSON
+
+/// A customer, by the name of the user or by a contract, or the search for one.
+struct CustomerPage: ConsolePage {
+    let path: String
+    let area = ConsoleArea.customers
+
+    static let all = ["/customers", "/customers/users/{user}", "/customers/contracts/{contract}"].map { CustomerPage(path: $0) }
+
+    /// Entries of a timeline, and rows of other tables.
+    private static let (entries, rows) = (Int32(40), 15)
+
+    func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
+        let words = request.query["q"]?.trimmed
+        let user = request.values["user"]
+        let contract = request.values["contract"]
+        let before = try request.query.int64("before")
+        // Digits alone are Apple's id of a contract, or a user's name.
+        if user == nil, let id = contract ?? words.flatMap({ $0.allSatisfy(\.isNumber) ? $0 : nil }) {
+            if let document = try await Self.contract(id, before: before, context) {
+                return .page(try await page(document, of: .contract(id), context))
+            }
+            if contract != nil {
+                throw ConsoleProblem.notFound(
+                    "Nothing is known of a contract “\(id.shortened)” in \(context.environment). Give Apple’s originalTransactionId, not the id of a renewal."
+                )
+            }
+        }
+        guard let name = user ?? words else { return .page(search(context)) }
+        guard let document = try await Self.user(name, context) else {
+            throw ConsoleProblem.notFound(
+                "Nothing is known of a user “\(name.shortened)” in \(context.environment): the user has no order, owns no contract and has posted nothing. Is the name exact, and the environment right?"
+            )
+        }
+        return .page(try await page(document, of: .user(name), context))
+    }
+
+    /// What `appstore.explain_user` returns; nil for an unknown user.
+    static func user(_ name: String, _ context: ConsoleContext) async throws -> JSONObject? {
+        try await context.transaction.document(
+            Statement(.userPage, ["user": name, "environment": context.environment, "limit": entries])
+        )
+    }
+
+    /// What `appstore.explain_contract` returns; nil for an unknown contract.
+    static func contract(_ id: String, before: Int64? = nil, _ context: ConsoleContext) async throws -> JSONObject? {
+        try await context.transaction.document(
+            Statement(
+                .consoleExplainContract,
+                ["environment": context.environment, "original_transaction_id": id, "before": before, "limit": entries]
+            )
+        )
+    }
+
+    private func search(_ context: ConsoleContext) -> Page {
+        Page(
+            title: "Customers",
+            elsewhere: Elsewhere(
+                psql: [
+                    "SELECT jsonb_pretty(appstore.explain_user('user-1'));",
+                    "SELECT jsonb_pretty(appstore.explain_contract('Production', '2000000123456789'));",
+                ],
+                commands: ["appstore-inbox user user-1"]
+            )
+        ) {
+            searchForm(
+                action: context.url("customers"),
+                name: "q",
+                value: nil,
+                label: "A user, or a contract (originalTransactionId)",
+                kept: context.kept
+            )
+            p { "A user is found by the exact name that your backend gave." }
+            p { "To find a purchase by the number on the customer’s receipt, ask Apple: appstore-inbox apple ask." }
+        }
+    }
+
+    private func page(_ document: JSONObject, of customer: Customer, _ context: ConsoleContext) async throws -> Page {
+        let contracts = document.rows("contracts").suffix(Self.rows)
+        let ids = customer.contract.map { [$0] } ?? contracts.compactMap { $0.word("original_transaction_id") }
+        let claims = try await context.transaction.documents(
+            Statement(.consoleOwnership, ["environment": context.environment, "original_transaction_ids": ids])
+        )
+        let timeline = Timeline(document: document, customer: customer)
+        return Page(
+            title: customer.title,
+            elsewhere: customer.elsewhere(context.environment)
+        ) {
+            p { "In \(context.environment)." }
+            entitlements(document)
+            timeline.markup(context)
+            ledger(document, claims, context)
+            if context.mayAct { customer.actions(context) }
+        }
+    }
+
+    private func entitlements(_ document: JSONObject) -> Markup {
+        documentTable(
+            "Entitlements now, and why",
+            Array(document.rows("entitlements").prefix(Self.rows)),
+            empty: "None.",
+            [
+                .text("entitlement", "entitlement"),
+                DocumentColumn("may be used") {
+                    badge($0.word("active") == "true" ? .good : .neutral, $0.word("active") == "true" ? "yes" : "no")
+                },
+                .time("until", "until"), .state("why", "why"), .text("renews", "will_renew"), .text("product", "product_id"),
+                .identifier("contract", "original_transaction_id"),
+            ]
+        )
+    }
+
+    private func ledger(_ document: JSONObject, _ claims: [JSONObject], _ context: ConsoleContext) -> Markup {
+        Markup {
+            documentTable(
+                "Orders, the latest \(Self.rows)",
+                document.rows("orders").suffix(Self.rows).reversed(),
+                empty: "None.",
+                [
+                    .identifier("order", "order_no"), .state("status", "status"), .text("product", "product_id"),
+                    .time("ordered", "ordered_at"), .time("paid", "paid_at"),
+                    DocumentColumn("price") { money($0.integer("price"), $0.word("currency")) }, .text("reason", "reason"),
+                ]
+            )
+            documentTable(
+                "Contracts, the latest \(Self.rows), as Apple described them last",
+                document.rows("contracts").suffix(Self.rows).reversed(),
+                empty: "None: single purchases that are consumed have no contract.",
+                [
+                    contractColumn("contract", context), .text("product", "product_id"), .text("app", "bundle_id"),
+                    .text("renews", "will_renew"), .time("period ends", "current_period_end"), .time("access until", "access_until"),
+                    DocumentColumn("owner") { row in
+                        row.word("user_id").map { user in a(.href(Customer.user(user).url(context))) { user.shortened } }
+                            ?? .text("none")
+                    },
+                ]
+            )
+            documentTable(
+                "Owner and claims, of each contract the one that decides first",
+                Array(claims.prefix(Self.rows)),
+                empty: "No claim: nothing names an owner.",
+                [
+                    .identifier("contract", "original_transaction_id"), .text("user", "user_id"),
+                    DocumentColumn("decides") { $0.word("is_owner") == "true" ? badge(.good, "owner") : .empty }, .text("by", "kind"),
+                    .time("counts from", "effective_at"),
+                    DocumentColumn("evidence") { row in
+                        row.word("kind") == "link"
+                            ? .text("by \(row.word("actor") ?? "–"): \(row.word("note")?.shortened ?? "no reason")")
+                            : identifier(row.word("source_id")?.shortened)
+                    },
+                ]
+            )
+            DocumentRows(title: "unmatched", rows: document.rows("unmatched")).markup
+            DocumentRows(title: "posts that wait or were refused", rows: document.rows("posts")).markup
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+}

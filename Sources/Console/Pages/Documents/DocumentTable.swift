@@ -1,0 +1,84 @@
+import AppStore
+import HTML
+import Postgres
+import StrictJSON
+
+/// A column of a table whose rows are JSON objects.
+struct DocumentColumn: Sendable {
+    let column: Column
+    let cell: @Sendable (JSONObject) -> Markup
+
+    init(_ title: String, _ kind: Column.Kind = .text, _ cell: @escaping @Sendable (JSONObject) -> Markup) {
+        column = Column(title, kind)
+        self.cell = cell
+    }
+
+    /// The member as it is.
+    static func text(_ title: String, _ member: String) -> DocumentColumn { DocumentColumn(title) { $0.text(member) } }
+
+    static func identifier(_ title: String, _ member: String) -> DocumentColumn {
+        DocumentColumn(title) { Console.identifier($0.word(member)?.shortened) }
+    }
+
+    static func time(_ title: String, _ member: String) -> DocumentColumn { DocumentColumn(title) { $0.time(member) } }
+
+    static func number(_ title: String, _ member: String) -> DocumentColumn {
+        DocumentColumn(title, .number) { $0.text(member) }
+    }
+
+    /// A duration of which the member has the seconds.
+    static func duration(_ title: String, _ member: String) -> DocumentColumn {
+        DocumentColumn(title) { row in .text(row.seconds(member).map(gap) ?? "–") }
+    }
+
+    /// A word for a state, with a shape.
+    static func state(_ title: String, _ member: String) -> DocumentColumn { DocumentColumn(title) { $0.badge(member) } }
+}
+
+/// A table with a row for each document.
+func documentTable(_ caption: String, _ rows: [JSONObject], empty: String, _ columns: [DocumentColumn]) -> Markup {
+    dataTable(
+        caption: caption,
+        columns: columns.map(\.column),
+        rows: rows.map { row in columns.map { $0.cell(row) } },
+        empty: empty
+    )
+}
+
+extension JSONObject {
+    /// A member as text, cut where it is long.
+    func text(_ name: String) -> Markup { .text(word(name)?.shortened ?? "–") }
+
+    /// A member that PostgreSQL wrote as a timestamptz; nil where there is none, and for infinity.
+    func instant(_ name: String) -> Timestamp? { word(name).flatMap { Timestamp(rfc3339: Array($0.utf8)) } }
+
+    func time(_ name: String) -> Markup {
+        if word(name) == "infinity" { return .text("without end") }
+        return instant(name).map { timeOf(PostgresTimestamp(millisecondsSince1970: $0.millisecondsSince1970)) } ?? .text("–")
+    }
+
+    func seconds(_ name: String) -> Duration? { word(name).flatMap { Int64($0) }.map { .seconds($0) } }
+
+    func integer(_ name: String) -> Int64? { word(name).flatMap { Int64($0) } }
+
+    /// The member as a badge.
+    func badge(_ name: String) -> Markup { word(name).map { stateBadge($0) } ?? .text("–") }
+}
+
+/// A badge for any of the words that the schema has for states and results.
+func stateBadge(_ word: String) -> Markup {
+    switch word {
+    case "applied", "superseded", "no_effect", "duplicate", "enabled", "done", "active", "paid", "delivered", "answered", "found":
+        badge(.good, word)
+    case "failed", "rejected", "disabled", "behind", "given_up", "refused", "missed", "refunded", "revoked":
+        badge(.bad, word)
+    case "unhandled", "paused", "waiting", "grace_period", "billing_retry", "probe_failed", "later", "stopped", "partly_refunded":
+        badge(.warning, word)
+    default: badge(.neutral, word.shortened)
+    }
+}
+
+extension String {
+    /// At most 120 characters: one long text must not fill a page.
+    var shortened: String { count > 120 ? prefix(119) + "…" : self }
+}

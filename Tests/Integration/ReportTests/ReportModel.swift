@@ -1,0 +1,211 @@
+/// The figures by their definitions, one charge after the other, without a thought for speed.
+struct ReportModel {
+    /// Charges without their copies, each with what the others of its contract mean for it.
+    private let charges: [Placed]
+
+    struct Placed {
+        let charge: Charge
+        /// Until when it gave access; nil for a single purchase.
+        let ended: Moment?
+        let number: Int
+        let previous: Charge?
+        let next: Charge?
+        let value: String
+        /// When renewal of the contract was turned off and on, in order.
+        let toggles: [Charge.Toggle]
+    }
+
+    init(_ lives: [Life], by: String?, environment: String = "Production") {
+        charges = lives.flatMap { life in
+            let charges = life.charges.filter { !$0.isCopy && $0.environment == environment && $0.ownership == "PURCHASED" }
+            let toggles = charges.flatMap(\.toggles).sorted { $0.at < $1.at }
+            return charges.indices.map { index in
+                let charge = charges[index]
+                return Placed(
+                    charge: charge,
+                    ended: Self.end(of: charge, before: charges[(index + 1)...]),
+                    number: index + 1,
+                    previous: index > 0 ? charges[index - 1] : nil,
+                    next: index + 1 < charges.count ? charges[index + 1] : nil,
+                    value: Self.value(of: charge, by),
+                    toggles: toggles
+                )
+            }
+        }
+    }
+
+    private static func end(of charge: Charge, before later: ArraySlice<Charge>) -> Moment? {
+        guard let expires = charge.end else { return charge.revoked_at }
+        var end = expires
+        if let grace = charge.grace_until, !later.contains(where: { $0.start <= grace }) { end = grace }
+        if let replaced = later.map(\.start).min(), replaced < expires { end = min(end, replaced) }
+        return min(end, charge.revoked_at ?? end)
+    }
+
+    private static func value(of charge: Charge, _ by: String?) -> String {
+        switch by {
+        case "app": charge.bundle_id
+        case "product": charge.product_id
+        case "storefront": charge.storefront ?? "unknown"
+        case "currency": charge.currency ?? "unknown"
+        case "offer": charge.offer_identifier ?? (charge.offer_type == 1 ? "introductory" : charge.offer_discount_type ?? "none")
+        default: "all"
+        }
+    }
+
+    private var periods: [Placed] { charges.filter(\.charge.is_subscription) }
+    private var paid: [Placed] { periods.filter { !$0.charge.isTrial } }
+
+    private static func isActive(_ placed: Placed, at moment: Moment) -> Bool {
+        placed.charge.start < moment && placed.ended ?? 0 >= moment
+    }
+
+    /// By day and value: active, of these in grace, trials.
+    func active(at days: [Day]) -> Figures {
+        var figures = Figures()
+        for day in days {
+            for placed in periods where Self.isActive(placed, at: day.end) {
+                let isInGrace = placed.charge.end ?? 0 < day.end
+                figures["\(day)|\(placed.value)", default: [0, 0, 0]].add(
+                    placed.charge.isTrial ? [0, 0, 1] : [1, isInGrace ? 1 : 0, 0]
+                )
+            }
+        }
+        return figures
+    }
+
+    /// By day, value and currency: subscriptions, without price, MRR.
+    func mrr(at days: [Day]) -> Figures {
+        var figures = Figures()
+        for day in days {
+            for placed in paid where Self.isActive(placed, at: day.end) {
+                let mrr = Double(placed.charge.price ?? 0) / 1_000 * Self.timesAMonth(placed.charge)
+                figures["\(day)|\(placed.value)|\(placed.charge.currency ?? "-")", default: [0, 0, 0]].add(
+                    [1, placed.charge.price == nil ? 1 : 0, mrr]
+                )
+            }
+        }
+        return figures
+    }
+
+    private static func timesAMonth(_ charge: Charge) -> Double {
+        let product = Product.all.first { $0.id == charge.product_id }
+        if !charge.isIntro, let duration = product?.duration {
+            return ["P1W": 4, "P1M": 1, "P6M": 1.0 / 6][duration] ?? 0
+        }
+        // Offers and these products last a whole number of days.
+        let days = ((charge.end ?? 0) - charge.start) / day
+        return [7: 4, 14: 2, 30: 1, 91: 1.0 / 3, 182: 1.0 / 6, 365: 1.0 / 12][days] ?? 28 / Double(days)
+    }
+
+    /// By period and value: new, renewals, expirations, churned, net.
+    func movement(_ periods: [Period]) -> Figures {
+        var figures = Figures()
+        for placed in paid {
+            for period in periods {
+                let key = "\(period.first)|\(placed.value)"
+                let isNew = placed.number == 1 || placed.previous?.isTrial == true
+                if period.contains(placed.charge.start) {
+                    figures[key, default: [0, 0, 0, 0, 0]].add(isNew ? [1, 0, 0, 0, 1] : [0, 1, 0, -1, 1])
+                }
+                if let ended = placed.ended, period.contains(ended) { figures[key, default: [0, 0, 0, 0, 0]].add([0, 0, 1, 1, -1]) }
+            }
+        }
+        return figures
+    }
+
+    /// By period and value: active at the start, churned, thousandths.
+    func churn(_ periods: [Period]) -> Figures {
+        let churned = movement(periods).mapValues { $0[3] }
+        var figures = Figures()
+        for period in periods {
+            let active = active(at: [period.first.previous]).filter { $0.value[0] > 0 }
+            let values = Set(active.keys.map { String($0.split(separator: "|")[1]) })
+                .union(churned.keys.filter { $0.hasPrefix("\(period.first)|") }.map { String($0.split(separator: "|")[1]) })
+            for value in values {
+                let count = active["\(period.first.previous)|\(value)"]?[0] ?? 0
+                let lost = churned["\(period.first)|\(value)"] ?? 0
+                figures["\(period.first)|\(value)"] = [count, lost, count == 0 ? -1 : lost / count * 1_000]
+            }
+        }
+        return figures
+    }
+
+    /// By period and value: trials, converted, refunded, thousandths.
+    func trials(_ periods: [Period]) -> Figures {
+        var figures = Figures()
+        for placed in self.periods where placed.charge.isTrial {
+            for period in periods where period.contains(placed.charge.start) {
+                let isPaid = placed.next.map { !$0.isTrial } ?? false
+                let isRefunded = isPaid && placed.next?.wasRefunded == true
+                figures["\(period.first)|\(placed.value)", default: [0, 0, 0]].add(
+                    [1, isPaid && !isRefunded ? 1 : 0, isRefunded ? 1 : 0]
+                )
+            }
+        }
+        return figures.mapValues { $0 + [$0[1] / $0[0] * 1_000] }
+    }
+
+    /// By period, value and currency: charges, refunded, gross, refunded amount.
+    func refunds(_ periods: [Period]) -> Figures {
+        var figures = Figures()
+        for placed in charges where !placed.charge.isTrial {
+            for period in periods where period.contains(placed.charge.start) {
+                let gross = Double(placed.charge.price ?? 0) / 1_000
+                let isRefunded = placed.charge.wasRefunded
+                let lost = isRefunded ? gross * Double(placed.charge.revocation_percentage ?? 100_000) / 100_000 : 0
+                figures["\(period.first)|\(placed.value)|\(placed.charge.currency ?? "-")", default: [0, 0, 0, 0]].add(
+                    [1, isRefunded ? 1 : 0, gross, lost]
+                )
+            }
+        }
+        return figures
+    }
+
+    /// By product, month of the first paid charge and period: subscriptions, refunded, size of the cohort.
+    func retention() -> Figures {
+        var cohorts: [String: [[Int: Bool]]] = [:]
+        for (key, charges) in Dictionary(
+            grouping: paid.filter { !$0.charge.isIntro },
+            by: { "\($0.charge.original_transaction_id)|\($0.charge.bundle_id)|\($0.charge.product_id)" }
+        ) {
+            let product = Product.all.first { key.hasSuffix("|\($0.id)") }
+            let periodDays: [String: Double] = [
+                "pro.weekly": 7, "pro.monthly": 30.4375, "pro.quarterly": 91.3125, "pro.half": 182.625, "pro.yearly": 365.25,
+            ]
+            guard let product, let length = periodDays[product.id], let first = charges.map(\.charge.start).min() else { continue }
+            var places: [Int: Bool] = [:]
+            for placed in charges {
+                let days = placed.charge.start / day - first / day
+                let place = Int((Double(days) / length).rounded())
+                places[place] = (places[place] ?? true) && placed.charge.wasRefunded
+            }
+            cohorts["\(charges[0].charge.bundle_id)|\(product.id)|\(Day(containing: first).month)", default: []].append(places)
+        }
+        var figures = Figures()
+        for (key, subscriptions) in cohorts {
+            for place in Set(subscriptions.flatMap(\.keys)) {
+                let found = subscriptions.compactMap { $0[place] }
+                figures["\(key)|\(place)"] = [Double(found.count), Double(found.count { $0 }), Double(subscriptions.count)]
+            }
+        }
+        return figures
+    }
+
+    /// By value and status.
+    func status(at day: Day) -> Figures {
+        var figures = Figures()
+        for placed in paid where Self.isActive(placed, at: day.end) {
+            let charge = placed.charge
+            let earliest = charge.start - (charge.reason == "RENEWAL" ? 86_400 : 0)
+            let toggles = placed.toggles.filter { $0.at >= earliest && $0.at < day.end }
+            let status = charge.end ?? 0 < day.end ? "billing_issue" : toggles.last?.willRenew == false ? "set_to_cancel" : "set_to_renew"
+            figures["\(placed.value)|\(status)", default: [0]].add([1])
+        }
+        return figures
+    }
+}
+
+extension Charge {
+    var wasRefunded: Bool { revoked_at != nil && is_upgraded != true }
+}

@@ -1,0 +1,137 @@
+import AppStore
+import Foundation
+import InboxTesting
+import Ledger
+import LedgerStore
+import LedgerTesting
+import Postgres
+import PostgresTesting
+import Testing
+
+/// Rules that the model does not have: rates, grace periods as the worker stores them, today.
+struct ReportRuleTests {
+    @Test func `figures in US dollars follow the rates that the operator writes`() async throws {
+        let scene = try await ReportScene.make(lives: 0, seed: 1)
+        var charge = Charge(
+            transaction_id: "1",
+            original_transaction_id: "1",
+            period: "1",
+            bundle_id: "com.example.one",
+            product_id: "pro.monthly",
+            reason: "PURCHASE",
+            start: 1_704_067_200,
+            end: 1_706_659_200
+        )
+        (charge.currency, charge.price) = ("EUR", 10_000)
+        (charge.revoked_at, charge.revocation_percentage) = (1_705_000_000, 25_000)
+        try await scene.store([charge])
+        let prices: Statement = """
+            SELECT concat_ws(' ', round(price_in_usd, 4), round(purchase_price_in_usd, 4), round(price_in_purchased_currency, 4))
+            FROM appstore_reports.transactions
+            """
+        let mrr: Statement = "SELECT concat_ws(' ', mrr, coalesce(mrr_usd, -1)) FROM appstore_reports.mrr('2024-01-05')"
+        #expect(try await scene.database.lines(prices) == ["7.5000"])
+        #expect(try await scene.database.lines(mrr) == ["10.00 -1"])
+        _ = try await scene.database.withConnection(user: "appstore_operator") { connection in
+            try await connection.execute(
+                "INSERT INTO appstore.fx_rates VALUES ('EUR', '2023-12-01', 1.1), ('EUR', '2024-01-04', 1.2), ('EUR', '2024-02-01', 9)"
+            )
+        }
+        #expect(try await scene.database.lines(prices) == ["8.2500 11.0000 7.5000"])
+        #expect(try await scene.database.lines(mrr) == ["10.00 12.00"])
+    }
+
+    @Test(arguments: [true, false])
+    func `the end of a grace period is kept with its effect, whatever the register says later`(isPlain: Bool) async throws {
+        let database = try await InboxDatabase.make()
+        let pool = try database.pool(user: "appstore_worker")
+        let charge = Facts.Charge("1000", onDay: 0)
+        let effect = Effect(
+            key: EffectKey(environment: .production, kind: .gracePeriodStarted, subject: UUID().uuidString),
+            occurredAt: Facts.timestamp(Facts.day(30)),
+            originalTransactionID: charge.contract,
+            transactionID: isPlain ? charge.id : nil,
+            productID: charge.product,
+            gracePeriodExpiresDate: Facts.timestamp(Facts.day(46))
+        )
+        // The first event makes the contract, so that the second one is plain where it names the charge.
+        for (day, status, effects) in [(0.0, Status.active, []), (30, .billingGracePeriod, [effect]), (47, .billingRetry, [])] {
+            let event = Facts.event(
+                .random(in: 1...(.max)),
+                uuid: "notification \(day)",
+                transaction: try charge.with { $0.signedDay = day }.fact(),
+                subscription: Facts.subscription(charge.contract, signedDate: Facts.day(day), status: status),
+                effects: effects
+            )
+            _ = try await pool.withTransaction { try await LedgerMerger.merge(BatchFold([event]), in: $0) }
+        }
+        await pool.close()
+        let row = try await database.lines(
+            """
+            SELECT concat_ws('|', store_transaction_id, grace_period_end_time, effective_end_time, billing_issues_detected_at IS NOT NULL)
+            FROM appstore_reports.transactions
+            """
+        )
+        #expect(row == ["1000|2026-02-16 00:00:00|2026-02-16 00:00:00|\(isPlain ? "t" : "f")"])
+        let active = try await database.lines(
+            "SELECT concat_ws(' ', day, subscriptions, in_grace) FROM appstore_reports.subscriptions_daily('2026-01-30', '2026-02-16') WHERE day IN ('2026-01-30', '2026-01-31', '2026-02-15', '2026-02-16')"
+        )
+        #expect(active == ["2026-01-30 1 0", "2026-01-31 1 1", "2026-02-15 1 1"])
+    }
+
+    @Test func `what lasts is flagged, and what has not happened does not count`() async throws {
+        let scene = try await ReportScene.make(lives: 0, seed: 1)
+        let now = Int(Date().timeIntervalSince1970)
+        var trial = Charge(
+            transaction_id: "1",
+            original_transaction_id: "1",
+            period: "1",
+            bundle_id: "com.example.one",
+            product_id: "pro.monthly",
+            reason: "PURCHASE",
+            start: now - 86_400,
+            end: now + 6 * 86_400
+        )
+        trial.offer_discount_type = "FREE_TRIAL"
+        var paid = trial
+        (paid.transaction_id, paid.original_transaction_id, paid.period, paid.offer_discount_type) = ("2", "2", "2", nil)
+        (paid.start, paid.end) = (now - 3_600, now + 29 * 86_400)
+        try await scene.store([trial, paid])
+        func lines(_ query: String) async throws -> [String] { try await scene.database.lines("\(unsafeRaw: query)") }
+        #expect(
+            try await lines("SELECT concat_ws(' ', subscriptions, trials, is_incomplete) FROM appstore_reports.active_subscriptions()")
+                == ["1 1 t"]
+        )
+        let today = "(now() AT TIME ZONE 'UTC')::date"
+        #expect(
+            try await lines(
+                "SELECT concat_ws(' ', sum(trials), sum(converted), sum(pending), bool_and(is_incomplete)) FROM appstore_reports.trials(\(today) - 2, \(today))"
+            ) == ["1 0 1 t"]
+        )
+        #expect(
+            try await lines(
+                "SELECT concat_ws(' ', sum(new_subscriptions), sum(expirations)) FROM appstore_reports.movement(\(today) - 2, \(today) + 60)"
+            ) == ["1 0"]
+        )
+    }
+
+    @Test func `the time zone of the session changes nothing`() async throws {
+        let scene = try await ReportScene.make(lives: 60, seed: Seed.current)
+        func state(_ zone: String) async throws -> [String] {
+            try await scene.database.withConnection { connection in
+                try await connection.execute("SELECT set_config('TimeZone', \(zone), false)")
+                return try await connection.query(
+                    """
+                    SELECT to_jsonb(r)::text FROM appstore_reports.mrr_by_month('2023-01-01', '2025-12-01') AS r
+                    UNION ALL SELECT to_jsonb(r)::text FROM appstore_reports.churn('2023-01-01', '2025-12-01', every => 'week') AS r
+                    UNION ALL SELECT to_jsonb(r)::text FROM appstore_reports.trials('2023-01-01', '2025-12-01') AS r
+                    UNION ALL SELECT to_jsonb(r)::text FROM appstore_reports.refunds('2023-01-01', '2025-12-01') AS r
+                    UNION ALL SELECT to_jsonb(r)::text FROM appstore_reports.retention() AS r
+                    UNION ALL SELECT to_jsonb(r)::text FROM appstore_reports.transactions AS r
+                    """
+                ).map { try $0.decode(0, as: String.self) }.sorted()
+            }
+        }
+        #expect(try await state("UTC") == state("Asia/Tokyo"))
+    }
+}

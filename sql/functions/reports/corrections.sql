@@ -1,0 +1,57 @@
+-- A function and not a view: where the planner expects that it returns many rows, it reads the charges in one process. It returns few.
+CREATE FUNCTION appstore_reports.corrections()
+RETURNS TABLE (environment appstore.environment, transaction_id text, is_copy boolean, replaced_at timestamptz, grace_ends_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+    WITH made AS NOT MATERIALIZED (
+        -- 1. Only a charge that the customer made can replace a period that still runs, or be a restored copy of a period: a renewal by Apple
+        --    begins when the period before it ends. The index transactions_not_renewed has these. A receipt does not say who made a charge.
+        SELECT t.* FROM appstore.transactions AS t
+        WHERE t.transaction_id <> t.original_transaction_id AND t.transaction_reason IS DISTINCT FROM 'RENEWAL' AND t.is_subscription
+    )
+    SELECT r.environment, r.transaction_id, bool_or(r.is_copy), min(r.replaced_at), max(r.grace_ends_at)
+    FROM (
+        SELECT c.environment, c.transaction_id, true AS is_copy, NULL::timestamptz AS replaced_at, NULL::timestamptz AS grace_ends_at
+        FROM made AS c
+        WHERE EXISTS (
+            SELECT FROM appstore.transactions AS o
+            WHERE o.period_no = c.period_no AND o.environment = c.environment AND o.is_purchased = c.is_purchased
+              AND o.transaction_id <> c.transaction_id
+              AND (o.transaction_id = o.original_transaction_id OR o.transaction_reason = 'RENEWAL'
+                   OR (length(o.transaction_id), o.transaction_id) < (length(c.transaction_id), c.transaction_id)) OFFSET 0)
+        UNION ALL
+        SELECT c.environment, p.transaction_id, false, c.purchase_date, NULL
+        FROM made AS c
+        CROSS JOIN LATERAL (
+            SELECT p.transaction_id FROM appstore.transactions AS p
+            WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
+              AND p.is_purchased = c.is_purchased AND p.is_subscription AND p.expires_date > c.purchase_date AND p.period_no <> c.period_no
+              AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
+                  < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
+        ) AS p
+        UNION ALL
+        -- 2. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
+        SELECT e.environment, t.transaction_id, false, NULL, e.grace_period_expires_date
+        FROM appstore.effect_log AS e
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = e.original_transaction_id AND t.environment = e.environment AND t.is_subscription
+              AND (t.transaction_id = e.transaction_id
+                   OR e.transaction_id IS NULL AND t.purchase_date <= e.occurred_at AND t.expires_date <= e.occurred_at + interval '24 hours')
+              AND t.bundle_id = coalesce(e.vouched_bundle_id, t.bundle_id)
+            ORDER BY t.purchase_date DESC, length(t.transaction_id), t.transaction_id
+            LIMIT 1
+        ) AS t
+        WHERE e.grace_period_expires_date > t.expires_date
+          -- With a charge within the grace period, the period that failed ended as it should.
+          AND NOT EXISTS (
+              SELECT FROM appstore.transactions AS n
+              WHERE n.original_transaction_id = e.original_transaction_id AND n.environment = e.environment
+                AND n.is_purchased = t.is_purchased AND n.is_subscription AND n.purchase_date > t.purchase_date
+                AND n.purchase_date <= e.grace_period_expires_date OFFSET 0)
+    ) AS r
+    GROUP BY r.environment, r.transaction_id
+$$;
+COMMENT ON FUNCTION appstore_reports.corrections IS
+    'What other rows say of a charge: that it is a restored copy of a charge with a row of its own, which reports leave out (is_copy); when a later '
+    'charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of the grace period in which no charge '
+    'came (grace_ends_at).';

@@ -1,0 +1,26 @@
+-- Counts by the minute which events arrived and were settled in the last three hours, and how long they took. Of more than 10,000 settled
+-- events it counts the latest.
+-- The console's page Overview sends it, as appstore_viewer.
+-- Returns a row for each minute, oldest first, from the first one of which all events were counted; delays are in milliseconds.
+WITH latest AS MATERIALIZED (
+    SELECT o.received_at, o.settled_at, row_number() OVER (ORDER BY o.settled_at DESC, o.event_id DESC) AS place
+    FROM appstore.outcomes AS o WHERE o.settled_at > statement_timestamp() - interval '3 hours'
+    ORDER BY o.settled_at DESC, o.event_id DESC LIMIT 10000
+), counted AS MATERIALIZED (
+    SELECT CASE WHEN count(*) < 10000 THEN date_trunc('minute', statement_timestamp()) - interval '3 hours'
+                ELSE date_trunc('minute', min(l.settled_at)) END + interval '1 minute' AS since,
+           percentile_disc(0.5) WITHIN GROUP (ORDER BY l.settled_at - l.received_at) AS p50,
+           percentile_disc(0.99) WITHIN GROUP (ORDER BY l.settled_at - l.received_at) AS p99
+    FROM latest AS l
+), arrived AS (
+    SELECT date_trunc('minute', l.received_at) AS minute, count(*) AS events FROM latest AS l GROUP BY 1
+), settled AS (
+    SELECT date_trunc('minute', l.settled_at) AS minute, count(*) AS events FROM latest AS l GROUP BY 1
+)
+SELECT m.minute, coalesce(a.events, 0) AS arrived, coalesce(s.events, 0) AS settled,
+       (extract(epoch FROM c.p50) * 1000)::float8 AS p50, (extract(epoch FROM c.p99) * 1000)::float8 AS p99
+FROM counted AS c
+CROSS JOIN LATERAL generate_series(c.since, date_trunc('minute', statement_timestamp()), '1 minute') AS m (minute)
+LEFT JOIN arrived AS a ON a.minute = m.minute
+LEFT JOIN settled AS s ON s.minute = m.minute
+ORDER BY m.minute;

@@ -1,0 +1,22 @@
+CREATE VIEW appstore_reports.numbered AS
+SELECT c.*, row_number() OVER contract AS renewal_number,
+       coalesce(lag(c.is_trial) OVER contract AND NOT c.is_trial, false) AS is_trial_conversion,
+       lead(c.is_trial) OVER contract AS next_is_trial,
+       lead(c.refunded_at) OVER contract IS NOT NULL AS next_is_refunded
+FROM appstore_reports.charges AS c
+WINDOW contract AS (PARTITION BY c.environment, c.original_transaction_id, c.is_purchased
+                    ORDER BY c.purchase_date, length(c.transaction_id), c.transaction_id);
+COMMENT ON VIEW appstore_reports.numbered IS 'appstore_reports.charges with the place of each charge in its contract. Sorts all charges.';
+COMMENT ON COLUMN appstore_reports.numbered.is_subscription IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.is_purchased IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.grace_ends_at IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.ended_at IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.is_trial IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.is_intro IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.refunded_at IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.refunded_percentage IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.stated_at IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.renewal_number IS '1 for the first charge of the contract; a trial counts.';
+COMMENT ON COLUMN appstore_reports.numbered.is_trial_conversion IS 'Whether it is paid and the charge before it was a trial.';
+COMMENT ON COLUMN appstore_reports.numbered.next_is_trial IS 'Whether the next charge is a trial; null where there is none.';
+COMMENT ON COLUMN appstore_reports.numbered.next_is_refunded IS 'Whether the next charge was refunded.';
