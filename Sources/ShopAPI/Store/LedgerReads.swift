@@ -15,7 +15,7 @@ final class LedgerReads: Sendable {
     private let restsUntil = Mutex<ContinuousClock.Instant?>(nil)
     private static let rest: Duration = .seconds(2)
     /// How long a standby is waited for that is behind the position that a request names.
-    private static let patience: Duration = .seconds(2)
+    private static let longestWait: Duration = .seconds(2)
 
     /// - Parameter standby: nil where the primary answers all reads.
     init(primary: ShopStore, standby: ShopStore? = nil) {
@@ -49,7 +49,7 @@ final class LedgerReads: Sendable {
         on standby: ShopStore,
         _ read: (Rows) throws -> [Value]
     ) async throws(Problem) -> (values: [Value], end: FeedEnd)? {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.longestWait
         var pause = Backoff(base: .milliseconds(5), cap: .milliseconds(100))
         var generator = SystemRandomNumberGenerator()
         while true {

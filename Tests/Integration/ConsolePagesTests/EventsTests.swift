@@ -81,6 +81,20 @@ struct EventsTests {
         }
     }
 
+    @Test func `a repair touches nothing that is settled after the confirmation, and is not begun twice`() async throws {
+        try await ConsoleScene.run(Story.events) { scene in
+            let fields = [("do", "discard-all"), ("note", "junk"), ("q", "outcome:failed"), ("confirmed", "yes"), ("seen", "10")]
+            #expect(try await scene.post("/events/repair", fields).status == 303)
+            #expect(try await scene.post("/events/repair", fields).status >= 400)
+            #expect(try await scene.value("SELECT count(*)::text FROM appstore.repair_status") == "1")
+            try await scene.database.withConnection { connection in
+                _ = try await connection.query("UPDATE appstore.outcomes SET settled_at = clock_timestamp() WHERE event_id = 10")
+            }
+            while try await scene.runner.step() != nil {}
+            #expect(try await scene.value("SELECT count(*)::text FROM appstore.outcomes WHERE result = 'discarded'") == "9")
+        }
+    }
+
     @Test func `a stopped repair takes no further step`() async throws {
         try await ConsoleScene.run(Story.events) { scene in
             let fields = [("do", "requeue-all"), ("note", "why"), ("q", "type:REFUND"), ("confirmed", "yes"), ("seen", "14")]
