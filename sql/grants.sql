@@ -96,7 +96,8 @@ GRANT SELECT ON appstore.imports, appstore.import_items, appstore.import_chunks,
     appstore.import_status, appstore.import_misses, appstore.live_since TO appstore_viewer, appstore_operator;
 GRANT SELECT ON appstore.reconcile_walks, appstore.reconcile_watches, appstore.reconcile_questions, appstore.reconcile_counts,
     appstore.stale_contracts, appstore.reconcile_status TO appstore_viewer, appstore_operator;
-GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_refund_in_doubt TO appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_of_earlier_period, appstore.is_refund_in_doubt
+    TO appstore_viewer, appstore_operator;
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entitlements_at, appstore.inbox_statistics,

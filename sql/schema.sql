@@ -487,8 +487,7 @@ CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contra
                      THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
             WHEN c.revocation_date IS NOT NULL
                  AND (s.renewal_signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.renewal_signed_date) THEN c.revocation_date
-            -- What a replica of Apple's that lags says of the period before this one.
-            WHEN s.renewal_status IN (2, 3, 4, 5) AND s.renewal_date <= c.purchase_date THEN coalesce(c.revocation_date, c.expires_date)
+            WHEN appstore.is_of_earlier_period(s.renewal_status, s.renewal_date, c.purchase_date) THEN coalesce(c.revocation_date, c.expires_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 1 THEN greatest(c.expires_date, s.renewal_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 4
                 THEN coalesce(s.grace_period_expires_date, c.expires_date)
@@ -1497,12 +1496,12 @@ BEGIN
         WHERE NOT p.is_new AND p.transaction_id <> p.current_transaction_id
     ), contract AS (
         UPDATE appstore.contracts AS m
-        SET product_id = c.product_id, product_type = c.product_type, status = c.renewal_status, will_renew = c.auto_renew_status = 1,
+        SET product_id = c.product_id, product_type = c.product_type, status = c.status, will_renew = c.auto_renew_status = 1,
             current_transaction_id = c.transaction_id, current_period_start = c.purchase_date, current_period_end = c.expires_date,
             revoked_at = NULL, access_until = c.access_until
         FROM (
-            SELECT c.*, CASE
-                WHEN c.renewal_status IN (2, 3, 4, 5) AND c.renewal_date <= c.purchase_date THEN c.expires_date
+            SELECT c.*, CASE WHEN NOT earlier.is_earlier THEN c.renewal_status END AS status, CASE
+                WHEN earlier.is_earlier THEN c.expires_date
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
                     THEN coalesce(c.grace_period_expires_date, c.expires_date)
@@ -1510,12 +1509,15 @@ BEGIN
                     THEN least(c.expires_date, c.renewal_signed_date)
                 ELSE c.expires_date END AS access_until
             FROM current AS c
+            CROSS JOIN LATERAL (
+                SELECT appstore.is_of_earlier_period(c.renewal_status, c.renewal_date, c.purchase_date) AS is_earlier
+            ) AS earlier
         ) AS c
         WHERE m.ctid = c.contract_row -- locked by this transaction, and read by this statement
           AND (m.product_id, m.product_type, m.status, m.will_renew, m.current_transaction_id, m.current_period_start, m.current_period_end,
                m.access_until)
               IS DISTINCT FROM
-              (c.product_id, c.product_type, c.renewal_status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
+              (c.product_id, c.product_type, c.status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
                c.access_until)
     ), effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
@@ -3068,7 +3070,10 @@ DECLARE
     v_calls   bigint[];
     v_answers bigint[];
 BEGIN
-    -- 1. Questions and changes whose answers would come afterwards. Extensions have other keys, and no answer that is stored.
+    -- 1. Questions and changes whose answers would come afterwards, and what would ask again. Extensions have other keys, and no answer that is
+    --    stored.
+    DELETE FROM appstore.reconcile_watches AS w USING unnest(contracts) AS c (environment, id)
+    WHERE w.original_transaction_id = c.id AND w.environment = c.environment;
     UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
     WHERE c.call_id = ANY (ARRAY(
               SELECT o.call_id FROM unnest(v_keys) AS asked (call_key)
@@ -3270,7 +3275,7 @@ BEGIN
     FROM (
         SELECT renewal.place, owner.user_id, owner.effective_at AS owner_since, contested.is_contested, (current.charge).bundle_id,
                coalesce((current.charge).product_id, (renewal.register).renewal_product_id) AS product_id, (current.charge).product_type,
-               appstore.renewal_status(renewal.register, v1.register) AS status,
+               appstore.renewal_status(current.charge, renewal.register, v1.register) AS status,
                CASE WHEN appstore.v1_counts(renewal.register, v1.register) THEN (v1.register).auto_renew_status
                     ELSE (renewal.register).auto_renew_status END = 1 AS will_renew,
                first.purchase_date AS started_at, (current.charge).transaction_id AS current_transaction_id,
@@ -5814,6 +5819,14 @@ $$;
 
 COMMENT ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) IS 'Whether a fact is newer than the known one: by its date, then by its hash. A date is null where there is no fact.';
 
+CREATE FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamp with time zone, p_purchase_date timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT coalesce(p_renewal_status IN (2, 3, 4, 5) AND p_renewal_date <= p_purchase_date, false)
+$$;
+
+COMMENT ON FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamp with time zone, p_purchase_date timestamp with time zone) IS 'Whether a register says how the period before the current charge ended, as a replica of Apple''s that lags does, and so does the register that was known before the charge.';
+
 CREATE FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p_transaction_id text, p_now timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
@@ -5834,7 +5847,9 @@ CREATE FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now times
                 AND m.current_period_end <= p_now - interval '1 hour' AND m.access_until <= p_now - interval '1 hour'
             WHEN 'in_retry' THEN m.status IN (3, 4) AND m.current_period_end > p_now - interval '1441 hours' -- 60 days, and the hour of the question
             WHEN 'no_renewal_info' THEN
-                m.renewal_signed_date IS NULL AND m.will_renew IS NULL AND m.current_period_end IS NOT NULL
+                (m.renewal_signed_date IS NULL AND m.will_renew IS NULL
+                 OR appstore.is_of_earlier_period(m.renewal_status, m.renewal_date, m.current_period_start))
+                AND m.current_period_end IS NOT NULL
                 AND coalesce(m.product_type, 'Auto-Renewable Subscription') = 'Auto-Renewable Subscription'
             WHEN 'price_consent' THEN
                 m.price_increase_status = 0 AND m.will_renew AND m.current_period_end BETWEEN p_now AND p_now + interval '72 hours'
@@ -6754,7 +6769,7 @@ WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02');
 
 COMMENT ON TABLE appstore.reconcile_watches IS 'Contracts that looked stale when appstore.reconcile found them. At next_at it looks again: it asks, or deletes the row where the rule no longer holds. appstore.stale_contracts shows those that are stale now.';
 
-COMMENT ON COLUMN appstore.reconcile_watches.rule IS 'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
+COMMENT ON COLUMN appstore.reconcile_watches.rule IS 'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known, or it and how the period before it ended; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
 
 COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose refund is in doubt.';
 
@@ -7348,14 +7363,15 @@ DECLARE
     v_bundle      text;
     v_environment appstore.environment;
     v_step        record;
+    v_has_backlog boolean := appstore.has_backlog(p_now);
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('appstore.reconcile', 0)) THEN
         RETURN;
     END IF;
-    settled := appstore.settle_questions(p_now);
+    settled := appstore.settle_questions(v_has_backlog, p_now);
     asked := 0;
     has_more := false;
-    IF appstore.has_backlog(p_now) THEN -- what waits may answer the questions
+    IF v_has_backlog THEN -- what waits may answer the questions
         RETURN;
     END IF;
     FOR v_bundle, v_environment IN SELECT DISTINCT l.b, l.e FROM unnest(p_bundle_ids, p_environments) AS l (b, e) LOOP
@@ -7977,18 +7993,19 @@ $$;
 
 COMMENT ON FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures.';
 
-CREATE FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) RETURNS integer
+CREATE FUNCTION appstore.renewal_status(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS integer
     LANGUAGE sql STABLE
     AS $$
     SELECT CASE
-        WHEN NOT appstore.v1_counts(s, l) THEN s.renewal_status
+        WHEN NOT appstore.v1_counts(s, l) THEN
+            CASE WHEN NOT appstore.is_of_earlier_period(s.renewal_status, s.renewal_date, c.purchase_date) THEN s.renewal_status END
         WHEN l.is_in_billing_retry_period AND l.grace_period_expires_date IS NOT NULL THEN 4
         WHEN l.is_in_billing_retry_period THEN 3
         WHEN l.expiration_intent IS NOT NULL THEN 2
     END
 $$;
 
-COMMENT ON FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) IS 'The status of a renewal by the register that counts. Notifications V1 have no status; it follows from their members.';
+COMMENT ON FUNCTION appstore.renewal_status(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) IS 'The status of a renewal by the register that counts, null where that is of an earlier period than the current charge c. Notifications V1 have no status; it follows from their members.';
 
 CREATE PROCEDURE appstore.repair_all(IN action text, IN filter appstore.repair_filter, IN note text)
     LANGUAGE plpgsql
@@ -8364,7 +8381,10 @@ BEGIN
         IF NOT EXISTS (SELECT FROM appstore.outbox AS c
                        WHERE c.call_key = lower(v_place::text) || ':' || request_apple.id || v_day AND c.kind = request_apple.kind
                          AND c.bundle_id = v_bundle
-                         AND ((c.state = 'open') IS TRUE OR c.state = 'answered' AND c.asked_at > clock_timestamp() - interval '24 hours')) THEN
+                         -- Of one that was given up, Apple may have heard.
+                         AND ((c.state = 'open') IS TRUE
+                              OR CASE c.state WHEN 'answered' THEN c.asked_at WHEN 'given_up' THEN c.settled_at END
+                                 > clock_timestamp() - interval '24 hours')) THEN
             v_day := to_char(clock_timestamp() AT TIME ZONE 'UTC', '-YYYYMMDD');
         END IF;
         v_key := coalesce(details ->> 'requestIdentifier', id || v_day);
@@ -9160,7 +9180,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.settle_import_item(p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_bodies bytea[], p_contracts text[], p_revision text, p_has_more boolean, p_seconds integer) IS 'Stores an answer about an item: an event for each of p_bodies. Settles the item, unless it has more pages, from p_revision on; and all items of the import that are among p_contracts. Renews the lease. Returns more, settled, or stop where the import no longer runs; null when another lease has begun.';
 
-CREATE FUNCTION appstore.settle_questions(p_now timestamp with time zone) RETURNS integer
+CREATE FUNCTION appstore.settle_questions(p_has_backlog boolean, p_now timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -9184,13 +9204,14 @@ BEGIN
         ORDER BY q.question_id LIMIT 2000 FOR UPDATE
     LOOP
         SELECT c.state, c.settled_at, c.answer_event_id INTO v_call FROM appstore.outbox AS c WHERE c.call_id = v_question.call_id;
-        -- 1. The event of the answer that names the contract, or the charge. Without one for an hour, there is none.
+        -- 1. The event of the answer that names the contract, or the charge. Without one for an hour, there is none, unless it waits.
         SELECT bool_or(o.result NOT IN ('rejected', 'failed', 'discarded')) AS is_genuine, count(*) AS events INTO v_named
         FROM (SELECT o.result FROM appstore.outcomes AS o
               WHERE o.original_transaction_id = v_question.original_transaction_id AND o.environment = v_question.environment::text
                 AND o.event_id >= v_call.answer_event_id AND o.source IN ('subscription_status', 'transaction_info')
                 AND (v_question.transaction_id IS NULL OR o.transaction_id = v_question.transaction_id) OFFSET 0) AS o;
-        CONTINUE WHEN v_call.state = 'answered' AND v_named.events = 0 AND v_call.settled_at > p_now - interval '1 hour';
+        CONTINUE WHEN v_call.state = 'answered' AND v_named.events = 0
+                      AND (p_has_backlog OR v_call.settled_at > p_now - interval '1 hour');
         -- 2. Other events could have changed the same.
         v_result := CASE
             WHEN v_call.state IS DISTINCT FROM 'answered' OR v_named.is_genuine IS NOT TRUE THEN 'unanswered'
@@ -9215,13 +9236,19 @@ BEGIN
             WHERE w.original_transaction_id = v_question.original_transaction_id AND w.environment = v_question.environment
               AND w.rule = v_question.rule AND w.transaction_id IS NOT DISTINCT FROM v_question.transaction_id;
         END IF;
+        -- 4. A call that could not be made is made up for before the schedule's next one, which may be weeks away.
+        IF v_call.state = 'given_up' THEN
+            UPDATE appstore.reconcile_watches AS w SET next_at = p_now
+            WHERE w.original_transaction_id = v_question.original_transaction_id AND w.environment = v_question.environment
+              AND w.rule = v_question.rule AND w.next_at > p_now + interval '1 hour' AND w.questions < 20;
+        END IF;
         v_settled := v_settled + 1;
     END LOOP;
     RETURN v_settled;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.settle_questions(p_now timestamp with time zone) IS 'Finds the results of the questions whose calls are settled and whose answers are in the ledger, at most 2,000. Returns how many.';
+COMMENT ON FUNCTION appstore.settle_questions(p_has_backlog boolean, p_now timestamp with time zone) IS 'Finds the results of the questions whose calls are settled and whose answers are in the ledger, at most 2,000. Returns how many.';
 
 CREATE FUNCTION appstore.settled_events(settled_from timestamp with time zone, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL::appstore.result, only_type text DEFAULT NULL::text, only_app text DEFAULT NULL::text) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, run integer, received_at timestamp with time zone, source text, notification_type text, subtype text, environment text, bundle_id text, result appstore.result, reason text, transaction_id text, original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamp with time zone)
     LANGUAGE sql STABLE

@@ -36,8 +36,8 @@ COMMENT ON TABLE appstore.reconcile_watches IS
     'Contracts that looked stale when appstore.reconcile found them. At next_at it looks again: it asks, or deletes the row where the rule no longer '
     'holds. appstore.stale_contracts shows those that are stale now.';
 COMMENT ON COLUMN appstore.reconcile_watches.rule IS
-    'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known; in_retry: Apple tries to charge; '
-    'revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
+    'expired_silent: a period ended, it was to renew, and nothing came; no_renewal_info: only a transaction is known, or it and '
+    'how the period before it ended; in_retry: Apple tries to charge; revoked_doubt: a refund was asked for, and no decision came; price_consent: a consent is missing shortly before the renewal.';
 COMMENT ON COLUMN appstore.reconcile_watches.transaction_id IS 'The charge whose refund is in doubt.';
 COMMENT ON COLUMN appstore.reconcile_watches.since IS 'Since when: the end of the period, when the purchase came, or when the refund was asked for.';
 COMMENT ON COLUMN appstore.reconcile_watches.next_at IS 'When it is looked at again.';

@@ -148,6 +148,24 @@ struct AskAppleTests {
         #expect(try await ask(extend, database) != call)
     }
 
+    @Test func `an extension that was given up after a day keeps its identifier, since Apple may have heard of it`() async throws {
+        let database = try await InboxDatabase.make()
+        let extend = "extend_renewal_date('42', 7, 3, \(Self.app))"
+        _ = try await ask(extend, database)
+        try await change(
+            database,
+            """
+            UPDATE appstore.outbox
+            SET call_key = replace(call_key, day.new, day.old), state = 'given_up', reason = 'by_test', settled_at = now(),
+                asked_at = now() - interval '25 hours'
+            FROM (SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD') AS new,
+                         to_char(now() AT TIME ZONE 'UTC' - interval '24 hours', 'YYYYMMDD') AS old) AS day
+            """
+        )
+        _ = try await ask(extend, database)
+        #expect(try await database.lines("SELECT count(DISTINCT call_key) || ' ' || count(*) FROM appstore.outbox") == ["1 2"])
+    }
+
     @Test func `a call is not repeated whose extension another one has made`() async throws {
         let database = try await InboxDatabase.make()
         let extend = "extend_renewal_date('42', 7, 3, 'outage', \(Self.app))"

@@ -56,7 +56,9 @@ struct ForgetTests {
         }
     }
 
-    @Test func `questions about the user are discarded, and answers about the download of the app lose their bodies`() async throws {
+    @Test func `questions about the user are discarded and asked no more, and answers about the download of the app lose their bodies`()
+        async throws
+    {
         try await ForgetScene.with { ledger in
             try await ledger.run(
                 """
@@ -77,6 +79,12 @@ struct ForgetTests {
                              ('subscription_statuses', 'sandbox:1000')) AS v (kind, key)
                 """
             )
+            try await ledger.run(
+                """
+                INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
+                SELECT 'Production', id, 'no_renewal_info', 'a', now(), now() FROM (VALUES ('1000'), ('2000')) AS w (id)
+                """
+            )
             _ = try await ForgetScene.forget(in: ledger)
             #expect(
                 try await ledger.lines("SELECT state || ' ' || call_key FROM appstore.outbox ORDER BY call_id") == [
@@ -84,6 +92,7 @@ struct ForgetTests {
                     "open sandbox:1000",
                 ]
             )
+            #expect(try await ledger.lines("SELECT original_transaction_id FROM appstore.reconcile_watches") == ["2000"])
             let bodies: Statement = "SELECT convert_from(body, 'UTF8') FROM appstore.inbox WHERE source = 'app_transaction'"
             #expect(try await ledger.lines(bodies) == ["download of 2000"])
         }

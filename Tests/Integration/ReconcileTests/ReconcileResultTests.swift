@@ -56,6 +56,22 @@ struct ReconcileResultTests {
         }
     }
 
+    @Test func `a question whose answer waits in the inbox stays open`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            try await scene.step(1)
+            try await Self.end(scene)
+            try await scene.run("INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) VALUES (10, '2026-01-01T02:00:00Z', 1)")
+            try await scene.step(5)
+            #expect(try await Self.results(scene) == ["1 open"])
+            try await scene.run(
+                "DELETE FROM appstore.inbox_queue; SELECT public.event(10, '1', 'subscription_status', '2026-01-01T05:10:00Z', 'superseded')"
+            )
+            try await scene.step(5.2)
+            #expect(try await Self.results(scene) == ["1 same"])
+        }
+    }
+
     @Test func `open questions of one app do not delay the results of another`() async throws {
         try await ReconcileScene.with { scene in
             try await scene.run(

@@ -72,6 +72,32 @@ struct ReconcileRuleTests {
         }
     }
 
+    @Test func `a purchase after a lapse is asked about where only the lapse is known`() async throws {
+        try await ReconcileScene.with { scene in
+            // Known before the purchase, and from a replica that lags.
+            for (id, signed) in [("1", "2025-11-01"), ("2", "2025-12-02")] {
+                let lapse = #""status": null, "will_renew": false, "renewal_status": 2, "renewal_date": "2025-10-31T00:00:00Z""#
+                try await scene.contract(id, lapse + #", "renewal_signed_date": "\#(signed)T00:00:00Z""#)
+                try await scene.run("SELECT public.event(\(id), '\(id)', 'client_transaction', '2025-12-01T12:00:00Z')")
+            }
+            #expect(try await scene.step(-700) == ["no_renewal_info 1", "no_renewal_info 2"])
+            try await scene.answerCalls()
+            #expect(try await scene.step(-600) == [])
+        }
+    }
+
+    @Test func `a call that could not be made for a day is made up for before the next one of the schedule`() async throws {
+        try await ReconcileScene.with { scene in
+            try await scene.contract("1")
+            #expect(try await scene.askedHours([1, 25, 72]) == [1, 25, 72])
+            #expect(try await scene.step(168) == ["expired_silent 1"])
+            try await scene.run(
+                "UPDATE appstore.outbox SET state = 'given_up', reason = 'by_test', settled_at = run_at WHERE state = 'open'"
+            )
+            #expect(try await scene.askedHours([190, 193, 300, 719, 720]) == [193, 720])
+        }
+    }
+
     @Test func `a purchase of a receipt about several contracts is found by its contracts`() async throws {
         try await ReconcileScene.with { scene in
             let bare = #""status": null, "will_renew": null, "renewal_signed_date": null, "renewal_hash": null"#

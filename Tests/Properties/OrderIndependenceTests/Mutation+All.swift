@@ -47,6 +47,10 @@ extension Mutation {
             .function("access_until", "s.renewal_signed_date >= c.first_signed_date", becomes: "true")
         ),
         Mutation(
+            "how an earlier period ended is not the status of the current one",
+            .function("is_of_earlier_period", "p_renewal_date <= p_purchase_date", becomes: "false")
+        ),
+        Mutation(
             "a revocation older than the renewal statement does not end access",
             .function("access_until", "greatest(c.signed_date, c.receipt_date) > s.renewal_signed_date", becomes: "true")
         ),

@@ -7,17 +7,27 @@ $$;
 COMMENT ON FUNCTION appstore.v1_counts IS
     'Whether the register of Notifications V1 counts for a renewal: the later statement counts, that of the JWS on a tie.';
 
-CREATE FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) RETURNS integer
+CREATE FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamptz, p_purchase_date timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(p_renewal_status IN (2, 3, 4, 5) AND p_renewal_date <= p_purchase_date, false)
+$$;
+COMMENT ON FUNCTION appstore.is_of_earlier_period IS
+    'Whether a register says how the period before the current charge ended, as a replica of Apple''s that lags does, and so does the register that '
+    'was known before the charge.';
+
+CREATE FUNCTION appstore.renewal_status(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS integer
 LANGUAGE sql STABLE AS $$
     SELECT CASE
-        WHEN NOT appstore.v1_counts(s, l) THEN s.renewal_status
+        WHEN NOT appstore.v1_counts(s, l) THEN
+            CASE WHEN NOT appstore.is_of_earlier_period(s.renewal_status, s.renewal_date, c.purchase_date) THEN s.renewal_status END
         WHEN l.is_in_billing_retry_period AND l.grace_period_expires_date IS NOT NULL THEN 4
         WHEN l.is_in_billing_retry_period THEN 3
         WHEN l.expiration_intent IS NOT NULL THEN 2
     END
 $$;
 COMMENT ON FUNCTION appstore.renewal_status IS
-    'The status of a renewal by the register that counts. Notifications V1 have no status; it follows from their members.';
+    'The status of a renewal by the register that counts, null where that is of an earlier period than the current charge c. Notifications V1 have '
+    'no status; it follows from their members.';
 
 -- apply_facts repeats the third to sixth branch for an unrevoked subscription without a V1 register.
 CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS timestamptz
@@ -29,8 +39,7 @@ LANGUAGE sql STABLE AS $$
                      THEN coalesce(c.revocation_date, CASE WHEN c.product_type = 'Non-Consumable' THEN timestamptz 'infinity' END) END
             WHEN c.revocation_date IS NOT NULL
                  AND (s.renewal_signed_date IS NULL OR greatest(c.signed_date, c.receipt_date) > s.renewal_signed_date) THEN c.revocation_date
-            -- What a replica of Apple's that lags says of the period before this one.
-            WHEN s.renewal_status IN (2, 3, 4, 5) AND s.renewal_date <= c.purchase_date THEN coalesce(c.revocation_date, c.expires_date)
+            WHEN appstore.is_of_earlier_period(s.renewal_status, s.renewal_date, c.purchase_date) THEN coalesce(c.revocation_date, c.expires_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 1 THEN greatest(c.expires_date, s.renewal_date)
             WHEN s.renewal_signed_date >= c.first_signed_date AND s.renewal_status = 4
                 THEN coalesce(s.grace_period_expires_date, c.expires_date)

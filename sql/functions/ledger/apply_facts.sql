@@ -102,12 +102,12 @@ BEGIN
         WHERE NOT p.is_new AND p.transaction_id <> p.current_transaction_id
     ), contract AS (
         UPDATE appstore.contracts AS m
-        SET product_id = c.product_id, product_type = c.product_type, status = c.renewal_status, will_renew = c.auto_renew_status = 1,
+        SET product_id = c.product_id, product_type = c.product_type, status = c.status, will_renew = c.auto_renew_status = 1,
             current_transaction_id = c.transaction_id, current_period_start = c.purchase_date, current_period_end = c.expires_date,
             revoked_at = NULL, access_until = c.access_until
         FROM (
-            SELECT c.*, CASE
-                WHEN c.renewal_status IN (2, 3, 4, 5) AND c.renewal_date <= c.purchase_date THEN c.expires_date
+            SELECT c.*, CASE WHEN NOT earlier.is_earlier THEN c.renewal_status END AS status, CASE
+                WHEN earlier.is_earlier THEN c.expires_date
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
                 WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
                     THEN coalesce(c.grace_period_expires_date, c.expires_date)
@@ -115,12 +115,15 @@ BEGIN
                     THEN least(c.expires_date, c.renewal_signed_date)
                 ELSE c.expires_date END AS access_until
             FROM current AS c
+            CROSS JOIN LATERAL (
+                SELECT appstore.is_of_earlier_period(c.renewal_status, c.renewal_date, c.purchase_date) AS is_earlier
+            ) AS earlier
         ) AS c
         WHERE m.ctid = c.contract_row -- locked by this transaction, and read by this statement
           AND (m.product_id, m.product_type, m.status, m.will_renew, m.current_transaction_id, m.current_period_start, m.current_period_end,
                m.access_until)
               IS DISTINCT FROM
-              (c.product_id, c.product_type, c.renewal_status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
+              (c.product_id, c.product_type, c.status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
                c.access_until)
     ), effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,

@@ -11,7 +11,7 @@ BEGIN
     FROM (
         SELECT renewal.place, owner.user_id, owner.effective_at AS owner_since, contested.is_contested, (current.charge).bundle_id,
                coalesce((current.charge).product_id, (renewal.register).renewal_product_id) AS product_id, (current.charge).product_type,
-               appstore.renewal_status(renewal.register, v1.register) AS status,
+               appstore.renewal_status(current.charge, renewal.register, v1.register) AS status,
                CASE WHEN appstore.v1_counts(renewal.register, v1.register) THEN (v1.register).auto_renew_status
                     ELSE (renewal.register).auto_renew_status END = 1 AS will_renew,
                first.purchase_date AS started_at, (current.charge).transaction_id AS current_transaction_id,

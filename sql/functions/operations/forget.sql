@@ -128,7 +128,10 @@ DECLARE
     v_calls   bigint[];
     v_answers bigint[];
 BEGIN
-    -- 1. Questions and changes whose answers would come afterwards. Extensions have other keys, and no answer that is stored.
+    -- 1. Questions and changes whose answers would come afterwards, and what would ask again. Extensions have other keys, and no answer that is
+    --    stored.
+    DELETE FROM appstore.reconcile_watches AS w USING unnest(contracts) AS c (environment, id)
+    WHERE w.original_transaction_id = c.id AND w.environment = c.environment;
     UPDATE appstore.outbox AS c SET state = 'discarded', reason = 'forgotten', settled_at = clock_timestamp(), is_leased = false
     WHERE c.call_id = ANY (ARRAY(
               SELECT o.call_id FROM unnest(v_keys) AS asked (call_key)

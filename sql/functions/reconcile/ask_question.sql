@@ -168,7 +168,7 @@ $$;
 COMMENT ON FUNCTION appstore.ask_about_a_sample IS
     'Asks about active contracts of an app, chosen at random: so many a day, at most 10 in a call. Returns how many.';
 
-CREATE FUNCTION appstore.settle_questions(p_now timestamptz) RETURNS integer
+CREATE FUNCTION appstore.settle_questions(p_has_backlog boolean, p_now timestamptz) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_sort = off SET jit = off AS $$
@@ -187,13 +187,14 @@ BEGIN
         ORDER BY q.question_id LIMIT 2000 FOR UPDATE
     LOOP
         SELECT c.state, c.settled_at, c.answer_event_id INTO v_call FROM appstore.outbox AS c WHERE c.call_id = v_question.call_id;
-        -- 1. The event of the answer that names the contract, or the charge. Without one for an hour, there is none.
+        -- 1. The event of the answer that names the contract, or the charge. Without one for an hour, there is none, unless it waits.
         SELECT bool_or(o.result NOT IN ('rejected', 'failed', 'discarded')) AS is_genuine, count(*) AS events INTO v_named
         FROM (SELECT o.result FROM appstore.outcomes AS o
               WHERE o.original_transaction_id = v_question.original_transaction_id AND o.environment = v_question.environment::text
                 AND o.event_id >= v_call.answer_event_id AND o.source IN ('subscription_status', 'transaction_info')
                 AND (v_question.transaction_id IS NULL OR o.transaction_id = v_question.transaction_id) OFFSET 0) AS o;
-        CONTINUE WHEN v_call.state = 'answered' AND v_named.events = 0 AND v_call.settled_at > p_now - interval '1 hour';
+        CONTINUE WHEN v_call.state = 'answered' AND v_named.events = 0
+                      AND (p_has_backlog OR v_call.settled_at > p_now - interval '1 hour');
         -- 2. Other events could have changed the same.
         v_result := CASE
             WHEN v_call.state IS DISTINCT FROM 'answered' OR v_named.is_genuine IS NOT TRUE THEN 'unanswered'
@@ -217,6 +218,12 @@ BEGIN
             DELETE FROM appstore.reconcile_watches AS w
             WHERE w.original_transaction_id = v_question.original_transaction_id AND w.environment = v_question.environment
               AND w.rule = v_question.rule AND w.transaction_id IS NOT DISTINCT FROM v_question.transaction_id;
+        END IF;
+        -- 4. A call that could not be made is made up for before the schedule's next one, which may be weeks away.
+        IF v_call.state = 'given_up' THEN
+            UPDATE appstore.reconcile_watches AS w SET next_at = p_now
+            WHERE w.original_transaction_id = v_question.original_transaction_id AND w.environment = v_question.environment
+              AND w.rule = v_question.rule AND w.next_at > p_now + interval '1 hour' AND w.questions < 20;
         END IF;
         v_settled := v_settled + 1;
     END LOOP;

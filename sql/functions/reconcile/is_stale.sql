@@ -9,7 +9,9 @@ LANGUAGE sql STABLE AS $$
                 AND m.current_period_end <= p_now - interval '1 hour' AND m.access_until <= p_now - interval '1 hour'
             WHEN 'in_retry' THEN m.status IN (3, 4) AND m.current_period_end > p_now - interval '1441 hours' -- 60 days, and the hour of the question
             WHEN 'no_renewal_info' THEN
-                m.renewal_signed_date IS NULL AND m.will_renew IS NULL AND m.current_period_end IS NOT NULL
+                (m.renewal_signed_date IS NULL AND m.will_renew IS NULL
+                 OR appstore.is_of_earlier_period(m.renewal_status, m.renewal_date, m.current_period_start))
+                AND m.current_period_end IS NOT NULL
                 AND coalesce(m.product_type, 'Auto-Renewable Subscription') = 'Auto-Renewable Subscription'
             WHEN 'price_consent' THEN
                 m.price_increase_status = 0 AND m.will_renew AND m.current_period_end BETWEEN p_now AND p_now + interval '72 hours'

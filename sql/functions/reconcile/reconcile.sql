@@ -8,14 +8,15 @@ DECLARE
     v_bundle      text;
     v_environment appstore.environment;
     v_step        record;
+    v_has_backlog boolean := appstore.has_backlog(p_now);
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('appstore.reconcile', 0)) THEN
         RETURN;
     END IF;
-    settled := appstore.settle_questions(p_now);
+    settled := appstore.settle_questions(v_has_backlog, p_now);
     asked := 0;
     has_more := false;
-    IF appstore.has_backlog(p_now) THEN -- what waits may answer the questions
+    IF v_has_backlog THEN -- what waits may answer the questions
         RETURN;
     END IF;
     FOR v_bundle, v_environment IN SELECT DISTINCT l.b, l.e FROM unnest(p_bundle_ids, p_environments) AS l (b, e) LOOP

@@ -145,7 +145,10 @@ BEGIN
         IF NOT EXISTS (SELECT FROM appstore.outbox AS c
                        WHERE c.call_key = lower(v_place::text) || ':' || request_apple.id || v_day AND c.kind = request_apple.kind
                          AND c.bundle_id = v_bundle
-                         AND ((c.state = 'open') IS TRUE OR c.state = 'answered' AND c.asked_at > clock_timestamp() - interval '24 hours')) THEN
+                         -- Of one that was given up, Apple may have heard.
+                         AND ((c.state = 'open') IS TRUE
+                              OR CASE c.state WHEN 'answered' THEN c.asked_at WHEN 'given_up' THEN c.settled_at END
+                                 > clock_timestamp() - interval '24 hours')) THEN
             v_day := to_char(clock_timestamp() AT TIME ZONE 'UTC', '-YYYYMMDD');
         END IF;
         v_key := coalesce(details ->> 'requestIdentifier', id || v_day);

@@ -39,15 +39,19 @@ extension ReferenceModel {
         guard let renewal else { return end }
         if current.revocationDate != nil, current.lastSigned > renewal.signed { return end }
         // A renewal older than the charge does not cover it, nor does one that says how an earlier period ended.
-        guard renewal.signed >= current.firstSigned else { return end }
-        let isEarlier = renewal.number("renewalDate").map { $0 <= current.purchaseDate } ?? false
-        if isEarlier, renewal.status != .some(.active) { return end }
+        guard renewal.signed >= current.firstSigned, !isOfEarlierPeriod(renewal, than: current) else { return end }
         switch renewal.status {
         case .some(.active): return [current.expiresDate, renewal.number("renewalDate")].compactMap { $0 }.max()
         case .some(.billingGracePeriod): return renewal.number("gracePeriodExpiresDate") ?? end
         case .some(.expired), .some(.billingRetry), .some(.revoked): return end.map { min($0, renewal.signed) }
         default: return end
         }
+    }
+
+    /// Whether a renewal says how the period before a charge ended.
+    func isOfEarlierPeriod(_ renewal: Assertion, than current: Charge) -> Bool {
+        guard let end = renewal.number("renewalDate"), let status = renewal.status else { return false }
+        return end <= current.purchaseDate && [.expired, .billingRetry, .billingGracePeriod, .revoked].contains(status)
     }
 
     /// A grace period reported by notifications V1 or answers: given unless a newer statement signed by Apple exists or the charge was

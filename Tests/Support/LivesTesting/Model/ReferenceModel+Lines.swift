@@ -90,6 +90,7 @@ extension ReferenceModel {
                 return LedgerLine.text("contract", key.environment, key.id, [("user_id", owner)])
             }
             let legacy = legacyRenewal(thatCountsFor: current)
+            let renewal = renewals[key].flatMap { isOfEarlierPeriod($0, than: current) ? nil : $0 }
             let autoRenews = renewals[key]?.number("autoRenewStatus").map { $0 == 1 }
             let willRenew = legacy.map(\.renewal.autoRenews) ?? autoRenews
             return LedgerLine.text(
@@ -99,7 +100,7 @@ extension ReferenceModel {
                 [
                     ("user_id", owner), ("bundle_id", current.bundle), ("product_id", current.product),
                     ("product_type", current.type),
-                    ("status", legacy.map(\.status) ?? renewals[key]?.status.map { String($0.rawValue) }),
+                    ("status", legacy.map(\.status) ?? renewal?.status.map { String($0.rawValue) }),
                     ("will_renew", willRenew.map { $0 ? "true" : "false" }),
                     ("started_at", charges.map(\.purchaseDate).min().map(String.init)), ("current_transaction_id", current.id),
                     ("current_period_start", String(current.purchaseDate)),
