@@ -92,7 +92,7 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.revoked_events TO appstore_viewer, appstore_operator;
 GRANT SELECT ON appstore.history_cursors, appstore.history_windows, appstore.history_records, appstore.history_counts, appstore.history_coverage,
     appstore.history_gaps TO appstore_viewer, appstore_operator;
-GRANT SELECT ON appstore.imports, appstore.import_items, appstore.import_chunks, appstore.import_rates, appstore.customer_revisions,
+GRANT SELECT ON appstore.imports, appstore.import_items, appstore.import_chunks, appstore.import_links_due, appstore.import_rates, appstore.customer_revisions,
     appstore.import_status, appstore.import_misses, appstore.live_since TO appstore_viewer, appstore_operator;
 GRANT SELECT ON appstore.reconcile_walks, appstore.reconcile_watches, appstore.reconcile_questions, appstore.reconcile_counts,
     appstore.stale_contracts, appstore.reconcile_status TO appstore_viewer, appstore_operator;

@@ -143,6 +143,19 @@ COMMENT ON COLUMN appstore.import_chunks.reported_at IS 'When these numbers were
 CREATE INDEX import_chunks_due ON appstore.import_chunks (import_id, environment, run_at) WHERE phase <> 'link';
 CREATE INDEX import_chunks_to_link ON appstore.import_chunks (link_at) WHERE link_at IS NOT NULL;
 
+CREATE TABLE appstore.import_links_due (
+    import_id  integer NOT NULL,
+    first_line integer NOT NULL,
+    line       integer NOT NULL,
+    PRIMARY KEY (import_id, first_line, line)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+COMMENT ON TABLE appstore.import_links_due IS
+    'Items that an answer covered while another transaction had locked their chunk, so that its link_at could not be set. An item is covered once: to '
+    'insert its row waits for no other transaction.';
+COMMENT ON COLUMN appstore.import_links_due.import_id IS 'The import.';
+COMMENT ON COLUMN appstore.import_links_due.first_line IS 'The first line of the chunk.';
+COMMENT ON COLUMN appstore.import_links_due.line IS 'The line of the item.';
+
 CREATE TABLE appstore.import_rates (
     import_id integer     NOT NULL,
     at        timestamptz NOT NULL,

@@ -151,6 +151,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
     DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_chunk.import_id AND c.first_line = p_chunk.first_line;
+    DELETE FROM appstore.import_links_due AS d WHERE d.import_id = p_chunk.import_id AND d.first_line = p_chunk.first_line;
     -- Under the lock of the import: the last chunk sees that there is no other.
     PERFORM FROM appstore.imports AS r WHERE r.import_id = p_chunk.import_id FOR UPDATE;
     PERFORM appstore.end_import(p_chunk.import_id);
