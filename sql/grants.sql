@@ -73,7 +73,7 @@ GRANT EXECUTE ON FUNCTION appstore.plan_history, appstore.lease_history_windows,
 
 -- So are imports.
 GRANT EXECUTE ON FUNCTION appstore.lease_import_chunks, appstore.settle_import_item, appstore.miss_import_item, appstore.end_import_lease,
-    appstore.link_import_owners, appstore.import_statistics, appstore.expire_imports TO appstore_worker;
+    appstore.renew_import_lease, appstore.link_import_owners, appstore.import_statistics, appstore.expire_imports TO appstore_worker;
 
 -- So is what was asked about stale contracts.
 GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics, appstore.may_be_called, appstore.has_backlog TO appstore_worker;

@@ -2784,6 +2784,7 @@ CREATE TABLE appstore.import_chunks (
     epoch bigint DEFAULT 0 NOT NULL,
     failures integer DEFAULT 0 NOT NULL,
     last_error text,
+    silent_since timestamp with time zone,
     link_at timestamp with time zone,
     waiting integer DEFAULT 0 NOT NULL,
     found integer DEFAULT 0 NOT NULL,
@@ -2818,6 +2819,8 @@ COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
 
 COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+
+COMMENT ON COLUMN appstore.import_chunks.silent_since IS 'When a request first got no answer of Apple''s; null after one that was answered. After a day such failures count, also while Apple answers nothing.';
 
 COMMENT ON COLUMN appstore.import_chunks.link_at IS 'When the users of its items that were found become owners, whatever its phase, unless it is leased; null while there are none.';
 
@@ -4082,7 +4085,7 @@ BEGIN
     -- A day is begun once: asked again, a chunk stays in this phase.
     UPDATE appstore.import_chunks AS c
     SET phase = v_phase, waiting = v_items.again, is_leased = false,
-        last_error = CASE WHEN v_phase = c.phase THEN p_reason END,
+        last_error = CASE WHEN v_phase = c.phase THEN p_reason END, silent_since = CASE WHEN v_phase = c.phase THEN c.silent_since END,
         link_at = CASE WHEN v_items.unlinked > 0 THEN least(c.link_at, v_now) END,
         failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
         environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
@@ -5987,7 +5990,9 @@ BEGIN
                 CONTINUE;
             END IF;
             UPDATE appstore.import_chunks AS c
-            SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
+            SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds),
+                -- A silence in which it was not asked is none.
+                silent_since = CASE WHEN v_chunk.run_at > v_now - interval '1 day' THEN c.silent_since END
             WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
             v_left := v_left - 1;
             -- 3. Its items. A file's revision is asked from before one of an earlier import.
@@ -6718,7 +6723,7 @@ DECLARE
     v_chunk appstore.import_chunks;
     v_item  appstore.import_items;
 BEGIN
-    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, p_reason IS NULL);
+    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, CASE WHEN p_reason IS NULL THEN true END);
     IF v_chunk.import_id IS NULL THEN
         RETURN NULL;
     END IF;
@@ -7980,21 +7985,27 @@ $_$;
 COMMENT ON FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) IS 'Writes an alias for a user into the ledger and the audit log, and returns how many orders and how many other rows it changed. A row that another transaction writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
 
 CREATE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) RETURNS appstore.import_chunks
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     v_chunk appstore.import_chunks;
 BEGIN
     PERFORM appstore.demand_read_committed();
     UPDATE appstore.import_chunks AS c
-    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END
+    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END,
+        silent_since = CASE WHEN p_is_answered THEN NULL WHEN NOT p_is_answered THEN coalesce(c.silent_since, clock_timestamp())
+                            ELSE c.silent_since END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line AND c.epoch = p_epoch AND c.is_leased
     RETURNING c.* INTO v_chunk;
     RETURN v_chunk;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures.';
+COMMENT ON FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures and its silence, a request without an answer begins its silence; with null for p_is_answered neither does.';
 
 CREATE FUNCTION appstore.renewal_status(s appstore.contracts, l appstore.v1_renewals) RETURNS integer
     LANGUAGE sql STABLE

@@ -103,6 +103,7 @@ CREATE TABLE appstore.import_chunks (
     epoch       bigint      NOT NULL DEFAULT 0,
     failures    integer     NOT NULL DEFAULT 0,
     last_error  text,
+    silent_since timestamptz,
     link_at     timestamptz,
     waiting     integer     NOT NULL DEFAULT 0,
     found       integer     NOT NULL DEFAULT 0,
@@ -130,6 +131,8 @@ COMMENT ON COLUMN appstore.import_chunks.is_leased IS 'Whether a worker has it u
 COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
 COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+COMMENT ON COLUMN appstore.import_chunks.silent_since IS
+    'When a request first got no answer of Apple''s; null after one that was answered. After a day such failures count, also while Apple answers nothing.';
 COMMENT ON COLUMN appstore.import_chunks.link_at IS
     'When the users of its items that were found become owners, whatever its phase, unless it is leased; null while there are none.';
 COMMENT ON COLUMN appstore.import_chunks.waiting IS 'Items that are asked once more.';

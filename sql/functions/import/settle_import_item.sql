@@ -94,7 +94,7 @@ DECLARE
     v_chunk appstore.import_chunks;
     v_item  appstore.import_items;
 BEGIN
-    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, p_reason IS NULL);
+    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, CASE WHEN p_reason IS NULL THEN true END);
     IF v_chunk.import_id IS NULL THEN
         RETURN NULL;
     END IF;
@@ -126,19 +126,24 @@ COMMENT ON FUNCTION appstore.miss_import_item IS
 
 CREATE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean)
 RETURNS appstore.import_chunks
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET jit = off AS $$
 DECLARE
     v_chunk appstore.import_chunks;
 BEGIN
     PERFORM appstore.demand_read_committed();
     UPDATE appstore.import_chunks AS c
-    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END
+    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END,
+        silent_since = CASE WHEN p_is_answered THEN NULL WHEN NOT p_is_answered THEN coalesce(c.silent_since, clock_timestamp())
+                            ELSE c.silent_since END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line AND c.epoch = p_epoch AND c.is_leased
     RETURNING c.* INTO v_chunk;
     RETURN v_chunk;
 END
 $$;
-COMMENT ON FUNCTION appstore.renew_import_lease IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures.';
+COMMENT ON FUNCTION appstore.renew_import_lease IS
+    'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures and its silence, a request without an answer '
+    'begins its silence; with null for p_is_answered neither does.';
 
 CREATE FUNCTION appstore.count_in_import_chunk(
     p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) RETURNS void
