@@ -65,10 +65,9 @@ struct ImportWalk: Sendable {
                     item.revision = nil
                     continue
                 case .store(let elements):
-                    did = try await settle(item, with: elements, in: chunk, &reason)
+                    did = try await settle(item, with: elements, in: chunk, &answered, &reason)
                     item.revision = elements.revision
                     if let revision = elements.revision { seen.insert(revision) }
-                    answered.formUnion(elements.contracts)
                 case .unknown: did = try await store.miss(item, reason: nil, in: chunk)
                 case .failed(let cause, let atMost, isAnswered: true):
                     reason = atMost == 1 ? reason : cause
@@ -117,10 +116,13 @@ struct ImportWalk: Sendable {
         _ item: ImportChunk.Item,
         with elements: ServerAPIElements,
         in chunk: ImportChunk,
+        _ answered: inout Set<String>,
         _ reason: inout String?
     ) async throws -> ImportStore.Did? {
         do {
-            return try await store.settle(item, with: elements, in: chunk)
+            let did = try await store.settle(item, with: elements, in: chunk)
+            answered.formUnion(elements.contracts)
+            return did
         } catch let error as PostgresError where error.isAboutData {
             reason = "answer_not_stored"
             log("an answer of Apple's cannot be stored", item, in: chunk, "\(error)")
