@@ -15,12 +15,13 @@ extension StatementFile {
     package static let importLease = StatementFile(name: "import_lease", bytes: EmbeddedFiles.import_lease_sql)
     package static let importSettle = StatementFile(name: "import_settle", bytes: EmbeddedFiles.import_settle_sql)
     package static let importMiss = StatementFile(name: "import_miss", bytes: EmbeddedFiles.import_miss_sql)
+    package static let importRenewLease = StatementFile(name: "import_renew_lease", bytes: EmbeddedFiles.import_renew_lease_sql)
     package static let importEndLease = StatementFile(name: "import_end_lease", bytes: EmbeddedFiles.import_end_lease_sql)
     package static let importLinkOwners = StatementFile(name: "import_link_owners", bytes: EmbeddedFiles.import_link_owners_sql)
 
     /// All of this file.
     package static let imports = [
         importBegin, importAddItems, importFinish, importChange, importReadStatus, importReadMisses, importReadStatistics, importLease,
-        importSettle, importMiss, importEndLease, importLinkOwners,
+        importSettle, importMiss, importRenewLease, importEndLease, importLinkOwners,
     ]
 }

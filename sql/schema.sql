@@ -2786,6 +2786,7 @@ CREATE TABLE appstore.import_chunks (
     epoch bigint DEFAULT 0 NOT NULL,
     failures integer DEFAULT 0 NOT NULL,
     last_error text,
+    silent_since timestamp with time zone,
     link_at timestamp with time zone,
     waiting integer DEFAULT 0 NOT NULL,
     found integer DEFAULT 0 NOT NULL,
@@ -2820,6 +2821,8 @@ COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
 
 COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+
+COMMENT ON COLUMN appstore.import_chunks.silent_since IS 'When a request first got no answer of Apple''s; null after one that was answered. After a day such failures count, also while Apple answers nothing.';
 
 COMMENT ON COLUMN appstore.import_chunks.link_at IS 'When the users of its items that were found become owners, whatever its phase, unless it is leased; null while there are none.';
 
@@ -4087,7 +4090,7 @@ BEGIN
     -- A day is begun once: asked again, a chunk stays in this phase.
     UPDATE appstore.import_chunks AS c
     SET phase = v_phase, waiting = v_items.again, is_leased = false,
-        last_error = CASE WHEN v_phase = c.phase THEN p_reason END,
+        last_error = CASE WHEN v_phase = c.phase THEN p_reason END, silent_since = CASE WHEN v_phase = c.phase THEN c.silent_since END,
         link_at = CASE WHEN v_items.unlinked > 0 THEN least(c.link_at, v_now) END,
         failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
         environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
@@ -4537,6 +4540,7 @@ BEGIN
         END IF;
         PERFORM appstore.report_import_chunk(c.import_id, c.first_line) FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
+        DELETE FROM appstore.import_links_due AS d WHERE d.import_id = v_import.import_id;
         IF v_import.state = 'loading' THEN
             DELETE FROM appstore.imports AS r WHERE r.import_id = v_import.import_id;
             RETURN 1;
@@ -6001,7 +6005,9 @@ BEGIN
                 CONTINUE;
             END IF;
             UPDATE appstore.import_chunks AS c
-            SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
+            SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds),
+                -- A silence in which it was not asked is none.
+                silent_since = CASE WHEN v_chunk.run_at > v_now - interval '1 day' THEN c.silent_since END
             WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
             v_left := v_left - 1;
             -- 3. Its items. A file's revision is asked from before one of an earlier import.
@@ -6073,6 +6079,7 @@ CREATE FUNCTION appstore.link_import_owners() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
     AS $$
 DECLARE
@@ -6082,28 +6089,43 @@ DECLARE
     v_reason text;
     v_waits  boolean := false;
 BEGIN
-    -- One that is leased would let its worker wait for the contracts.
-    SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
-    WHERE c.link_at <= clock_timestamp() AND NOT (c.is_leased AND c.run_at > clock_timestamp()) ORDER BY c.link_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    -- 1. A chunk. One that is leased would let its worker wait for the contracts.
+    SELECT c.* INTO v_chunk FROM appstore.import_links_due AS d
+    CROSS JOIN LATERAL (
+        SELECT c.* FROM appstore.import_chunks AS c
+        WHERE c.import_id = d.import_id AND c.first_line = d.first_line AND NOT (c.is_leased AND c.run_at > clock_timestamp())
+        FOR UPDATE SKIP LOCKED
+    ) AS c
+    LIMIT 1;
+    IF NOT FOUND THEN
+        SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
+        WHERE c.link_at <= clock_timestamp() AND NOT (c.is_leased AND c.run_at > clock_timestamp()) ORDER BY c.link_at LIMIT 1
+        FOR UPDATE SKIP LOCKED;
+    END IF;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    -- Before its items are read: what is covered later is another row.
+    DELETE FROM appstore.import_links_due AS d WHERE d.import_id = v_chunk.import_id AND d.first_line = v_chunk.first_line;
     SELECT r.* INTO v_import FROM appstore.imports AS r WHERE r.import_id = v_chunk.import_id;
-    -- 1. Each user, and the contract of the id: the id is that contract, or a transaction of it in the ledger, or its answer had no other one.
+    -- 2. Each user, and the contract of the id: the id is that contract, or a transaction of it in the ledger, or its answer had no other one.
     FOR v_item IN
         WITH item AS MATERIALIZED (
             SELECT i.line, i.id, i.environment, i.user_id, i.event_id, i.last_event_id FROM appstore.import_items AS i
             WHERE i.import_id = v_chunk.import_id AND i.line >= v_chunk.first_line AND i.line < v_chunk.end_line
               AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL AND i.reason IS NULL
             ORDER BY i.line FOR UPDATE
+        ), waiting AS MATERIALIZED ( -- each answer once: while a snapshot is held, it costs all that was settled in its range
+            SELECT answer.event_id, answer.last_event_id FROM (SELECT DISTINCT item.event_id, item.last_event_id FROM item) AS answer
+            CROSS JOIN LATERAL ( -- events of others among them only delay it
+                SELECT FROM appstore.inbox_queue AS q WHERE q.event_id BETWEEN answer.event_id AND answer.last_event_id LIMIT 1
+            ) AS q
         )
-        SELECT item.line, item.environment, item.user_id, q.is_waiting IS TRUE AS is_waiting,
+        SELECT item.line, item.environment, item.user_id,
+               EXISTS (SELECT FROM waiting AS w WHERE w.event_id = item.event_id AND w.last_event_id = item.last_event_id) AS is_waiting,
                CASE WHEN appstore.is_known_purchase(item.environment, item.id, ARRAY[v_import.bundle_id]) THEN item.id
                     ELSE coalesce(t.original_transaction_id, o.original_transaction_id) END AS contract
         FROM item
-        LEFT JOIN LATERAL ( -- events of others among them only delay it
-            SELECT true AS is_waiting FROM appstore.inbox_queue AS q WHERE q.event_id BETWEEN item.event_id AND item.last_event_id LIMIT 1
-        ) AS q ON true
         LEFT JOIN LATERAL (
             SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.transaction_id = item.id AND t.environment = item.environment AND t.bundle_id = v_import.bundle_id OFFSET 0
@@ -6120,13 +6142,14 @@ BEGIN
         END IF;
         BEGIN
             v_reason := appstore.link_import_owner(v_import, v_item.environment, v_item.contract, v_item.user_id);
-        EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN -- one line never stops the others
+        EXCEPTION WHEN cardinality_violation OR data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error THEN
+            -- What the data cause: one line never stops the others.
             v_reason := 'database_' || SQLSTATE;
         END;
         UPDATE appstore.import_items AS i SET user_id = CASE WHEN v_reason IS NOT NULL THEN i.user_id END, reason = v_reason
         WHERE i.import_id = v_chunk.import_id AND i.line = v_item.line;
     END LOOP;
-    -- 2. The chunk.
+    -- 3. The chunk.
     IF v_chunk.phase = 'link' AND NOT v_waits THEN
         PERFORM appstore.remove_import_chunk(v_chunk);
     ELSE
@@ -6715,7 +6738,7 @@ DECLARE
     v_chunk appstore.import_chunks;
     v_item  appstore.import_items;
 BEGIN
-    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, p_reason IS NULL);
+    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, CASE WHEN p_reason IS NULL THEN true END);
     IF v_chunk.import_id IS NULL THEN
         RETURN NULL;
     END IF;
@@ -7834,6 +7857,7 @@ CREATE FUNCTION appstore.remove_import_chunk(p_chunk appstore.import_chunks) RET
 BEGIN
     PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
     DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_chunk.import_id AND c.first_line = p_chunk.first_line;
+    DELETE FROM appstore.import_links_due AS d WHERE d.import_id = p_chunk.import_id AND d.first_line = p_chunk.first_line;
     -- Under the lock of the import: the last chunk sees that there is no other.
     PERFORM FROM appstore.imports AS r WHERE r.import_id = p_chunk.import_id FOR UPDATE;
     PERFORM appstore.end_import(p_chunk.import_id);
@@ -7977,21 +8001,27 @@ $_$;
 COMMENT ON FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint) IS 'Writes an alias for a user into the ledger and the audit log, and returns how many orders and how many other rows it changed. A row that another transaction writes meanwhile may keep the name: call it until it changes nothing. Only for appstore.forget.';
 
 CREATE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) RETURNS appstore.import_chunks
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     AS $$
 DECLARE
     v_chunk appstore.import_chunks;
 BEGIN
     PERFORM appstore.demand_read_committed();
     UPDATE appstore.import_chunks AS c
-    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END
+    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END,
+        silent_since = CASE WHEN p_is_answered THEN NULL WHEN NOT p_is_answered THEN coalesce(c.silent_since, clock_timestamp())
+                            ELSE c.silent_since END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line AND c.epoch = p_epoch AND c.is_leased
     RETURNING c.* INTO v_chunk;
     RETURN v_chunk;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures.';
+COMMENT ON FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean) IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures and its silence, a request without an answer begins its silence; with null for p_is_answered neither does.';
 
 CREATE FUNCTION appstore.renewal_status(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS integer
     LANGUAGE sql STABLE
@@ -9147,25 +9177,37 @@ BEGIN
         reason = CASE WHEN v_import.depth = 'statuses' AND i.user_id IS NOT NULL AND cardinality(p_contracts) > 1
                            AND i.id <> ALL (p_contracts) THEN 'contract_unclear' END
     WHERE i.import_id = p_import_id AND i.line = p_line;
-    UPDATE appstore.import_items AS i
-    SET state = 'covered', event_id = least(i.event_id, v_events.first), last_event_id = greatest(i.last_event_id, v_events.last),
-        environment = v_item.environment, revision = NULL, reason = NULL
-    WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
-      AND (i.environment = v_item.environment OR NOT i.is_given);
-    GET DIAGNOSTICS v_covers = ROW_COUNT;
-    -- 4. Their chunks make their users owners, between two leases. One that another worker has locked does so after its next lease.
-    UPDATE appstore.import_chunks AS c SET link_at = clock_timestamp() + interval '10 seconds'
-    WHERE c.import_id = p_import_id AND c.first_line = ANY (ARRAY(
-        SELECT k.first_line
+    WITH covered AS (
+        UPDATE appstore.import_items AS i
+        SET state = 'covered', event_id = least(i.event_id, v_events.first), last_event_id = greatest(i.last_event_id, v_events.last),
+            environment = v_item.environment, revision = NULL, reason = NULL
+        WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
+          AND (i.environment = v_item.environment OR NOT i.is_given)
+        RETURNING i.line
+    )
+    SELECT count(*), array_agg(covered.line) || p_line INTO v_covers, v_lines FROM covered;
+    -- 4. Their chunks make their users owners, between two leases. To wait for a chunk could be a deadlock: items of one that is locked are noted.
+    WITH item AS MATERIALIZED (
+        SELECT i.line, k.first_line
         FROM (SELECT i.line FROM appstore.import_items AS i
               WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL
-                AND i.reason IS NULL OFFSET 0) AS item
+                AND i.reason IS NULL OFFSET 0) AS i
         CROSS JOIN LATERAL (
             SELECT k.first_line FROM appstore.import_chunks AS k
-            WHERE k.import_id = p_import_id AND k.first_line BETWEEN item.line - 199 AND item.line AND k.end_line > item.line
-              AND k.link_at IS NULL
-            FOR UPDATE SKIP LOCKED
-        ) AS k));
+            WHERE k.import_id = p_import_id AND k.first_line BETWEEN i.line - 199 AND i.line AND k.end_line > i.line OFFSET 0
+        ) AS k
+    ), locked AS MATERIALIZED (
+        SELECT k.first_line, k.link_at FROM (SELECT DISTINCT item.first_line FROM item) AS chunk
+        CROSS JOIN LATERAL (
+            SELECT k.first_line, k.link_at FROM appstore.import_chunks AS k
+            WHERE k.import_id = p_import_id AND k.first_line = chunk.first_line FOR UPDATE SKIP LOCKED
+        ) AS k
+    ), due AS (
+        UPDATE appstore.import_chunks AS c SET link_at = clock_timestamp() + interval '10 seconds'
+        WHERE c.import_id = p_import_id AND c.first_line = ANY (ARRAY(SELECT locked.first_line FROM locked WHERE locked.link_at IS NULL))
+    )
+    INSERT INTO appstore.import_links_due (import_id, first_line, line)
+    SELECT p_import_id, item.first_line, item.line FROM item WHERE item.first_line <> ALL (ARRAY(SELECT locked.first_line FROM locked));
     -- 5. Until where a history was read.
     IF v_import.depth = 'history' AND p_revision IS NOT NULL THEN
         INSERT INTO appstore.customer_revisions AS k (environment, original_transaction_id, revision)
@@ -12591,6 +12633,21 @@ COMMENT ON COLUMN appstore.import_items.revision IS 'Where its transaction histo
 
 COMMENT ON COLUMN appstore.import_items.reason IS 'Why it failed, or fails; contract_unclear: the answer has several contracts and does not tell to which one the id belongs; not_linked: no purchase is known to which its user could be linked; not_owner: another user owns that purchase; database_ and a code: the database refuses it.';
 
+CREATE TABLE appstore.import_links_due (
+    import_id integer NOT NULL,
+    first_line integer NOT NULL,
+    line integer NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
+
+COMMENT ON TABLE appstore.import_links_due IS 'Items that an answer covered while another transaction had locked their chunk, so that its link_at could not be set. An item is covered once: to insert its row waits for no other transaction.';
+
+COMMENT ON COLUMN appstore.import_links_due.import_id IS 'The import.';
+
+COMMENT ON COLUMN appstore.import_links_due.first_line IS 'The first line of the chunk.';
+
+COMMENT ON COLUMN appstore.import_links_due.line IS 'The line of the item.';
+
 CREATE VIEW appstore.import_misses AS
  SELECT i.import_id,
     i.line,
@@ -12601,7 +12658,7 @@ CREATE VIEW appstore.import_misses AS
             ELSE NULL::appstore.environment
         END AS environment,
         CASE
-            WHEN (i.state = ANY (ARRAY['found'::appstore.import_item_state, 'covered'::appstore.import_item_state])) THEN i.reason
+            WHEN (i.state = ANY (ARRAY['found'::appstore.import_item_state, 'covered'::appstore.import_item_state])) THEN COALESCE(i.reason, 'not_linked'::text)
             WHEN ((i.state = 'open'::appstore.import_item_state) AND (i.reason IS NULL)) THEN 'not_asked'::text
             ELSE COALESCE(i.reason, (i.state)::text)
         END AS why,
@@ -12609,7 +12666,7 @@ CREATE VIEW appstore.import_misses AS
     i.asked
    FROM (appstore.import_items i
      JOIN appstore.imports r USING (import_id))
-  WHERE ((i.state = ANY (ARRAY['again'::appstore.import_item_state, 'unknown_to_apple'::appstore.import_item_state, 'failed'::appstore.import_item_state])) OR (i.reason IS NOT NULL) OR ((i.state = 'open'::appstore.import_item_state) AND (r.state = 'stopped'::text)));
+  WHERE ((i.state = ANY (ARRAY['again'::appstore.import_item_state, 'unknown_to_apple'::appstore.import_item_state, 'failed'::appstore.import_item_state])) OR (i.reason IS NOT NULL) OR ((r.ended_at IS NOT NULL) AND ((i.state = 'open'::appstore.import_item_state) OR (i.user_id IS NOT NULL))));
 
 COMMENT ON VIEW appstore.import_misses IS 'The items of imports that Apple did not know, refused, or whose user is no owner, and why.';
 
@@ -12621,7 +12678,7 @@ COMMENT ON COLUMN appstore.import_misses.id IS 'The id.';
 
 COMMENT ON COLUMN appstore.import_misses.environment IS 'The environment that the file or the command names; null where both were asked.';
 
-COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear, not_linked or not_owner: found, but the user is no owner; not_asked: the import was stopped; else the error, such as apple_4000006.';
+COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear, not_linked or not_owner: found, but the user is no owner, or not yet where the import was stopped; not_asked: the import was stopped; else the error, such as apple_4000006.';
 
 COMMENT ON COLUMN appstore.import_misses.state IS 'The state of the item.';
 
@@ -14436,6 +14493,9 @@ ALTER TABLE ONLY appstore.import_chunks
 
 ALTER TABLE ONLY appstore.import_items
     ADD CONSTRAINT import_items_pkey PRIMARY KEY (import_id, line);
+
+ALTER TABLE ONLY appstore.import_links_due
+    ADD CONSTRAINT import_links_due_pkey PRIMARY KEY (import_id, first_line, line);
 
 ALTER TABLE ONLY appstore.import_rates
     ADD CONSTRAINT import_rates_pkey PRIMARY KEY (import_id, at);

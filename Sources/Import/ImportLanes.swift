@@ -10,22 +10,14 @@ struct ImportLane: Hashable, Sendable {
 
 /// The chunks that this process can still lease, and the lanes that rest.
 final class ImportLanes: Sendable {
-    /// What a request without an answer tells.
-    enum Silence: Sendable {
-        /// It may be about the item.
-        case ofItem
-        /// The lane is silent: no item is to blame, unless it has been for a day.
-        case ofLane(isLong: Bool)
-    }
-
     private struct State {
         var taken = 0
         var restsUntil: ContinuousClock.Instant?
         /// Ids without an answer since the last one.
         var silent: Set<String> = []
-        var silentSince: ContinuousClock.Instant?
-        /// Rests since the last answer.
+        /// Rests for this since the last answer, which ends the one that lasts.
         var rests = 0
+        var silentUntil: ContinuousClock.Instant?
     }
 
     /// Ids without an answer, and none with one between them, after which the lane is silent.
@@ -45,7 +37,7 @@ final class ImportLanes: Sendable {
         states.withLock { states in
             lanes.compactMap { lane -> (lane: ImportLane, count: Int)? in
                 let state = states[lane, default: State()]
-                if let end = state.restsUntil, end > now { return nil }
+                if let end = [state.restsUntil, state.silentUntil].compactMap(\.self).max(), end > now { return nil }
                 return state.taken < perLane ? (lane, perLane - state.taken) : nil
             }
         }
@@ -66,9 +58,9 @@ final class ImportLanes: Sendable {
         var generator = SystemRandomNumberGenerator()
         states.withLock { states in
             var state = states[lane, default: State()]
-            if let end = state.restsUntil, end > now { return }
+            if let end = state.silentUntil, end > now { return }
             state.rests += 1
-            state.restsUntil = now + backoff.delay(afterFailures: state.rests, using: &generator)
+            state.silentUntil = now + backoff.delay(afterFailures: state.rests, using: &generator)
             states[lane] = state
         }
     }
@@ -79,19 +71,18 @@ final class ImportLanes: Sendable {
     func hear(_ lane: ImportLane) {
         states.withLock { states in
             states[lane, default: State()].silent = []
-            states[lane, default: State()].silentSince = nil
             states[lane, default: State()].rests = 0
+            states[lane, default: State()].silentUntil = nil
         }
     }
 
-    func miss(_ id: String, in lane: ImportLane, at now: ContinuousClock.Instant) -> Silence {
+    /// Apple has not answered for this id. Returns whether the lane is silent: then the id may not be to blame.
+    func miss(_ id: String, in lane: ImportLane) -> Bool {
         states.withLock { states in
-            var state = states[lane, default: State()]
-            defer { states[lane] = state }
-            let since = state.silentSince ?? now
-            state.silentSince = since
-            if state.silent.count < Self.limit { state.silent.insert(id) }
-            return state.silent.count < Self.limit ? .ofItem : .ofLane(isLong: now - since > .seconds(86_400))
+            var silent = states[lane, default: State()].silent
+            if silent.count < Self.limit { silent.insert(id) }
+            states[lane, default: State()].silent = silent
+            return silent.count >= Self.limit
         }
     }
 }

@@ -30,7 +30,7 @@ struct ImportWalk: Sendable {
     /// How long a request waits for an empty budget, in all, and between two tries.
     private static let budgetWait = (longest: Duration.seconds(30), shortest: Duration.milliseconds(100))
 
-    /// A failure that is recorded when something is answered: until then the lane may be silent.
+    /// A failure, which is recorded when Apple answers something, at the end, or after a day of silence: until then the lane may be silent.
     private typealias Failure = (item: ImportChunk.Item, reason: String, atMost: Int)
 
     /// Asks until the chunk is settled, fails, or belongs to another process.
@@ -53,7 +53,7 @@ struct ImportWalk: Sendable {
                 let step = ImportStep(await ask(item, in: chunk), about: item, after: seen)
                 if step.isAnswered {
                     lanes.hear(chunk.lane)
-                    try await record(&failures, in: chunk)
+                    guard try await record(&failures, in: chunk) else { return lost(item, in: chunk) }
                 }
                 let did: ImportStore.Did?
                 switch step {
@@ -65,10 +65,9 @@ struct ImportWalk: Sendable {
                     item.revision = nil
                     continue
                 case .store(let elements):
-                    did = try await settle(item, with: elements, in: chunk, &reason)
+                    did = try await settle(item, with: elements, in: chunk, &answered, &reason)
                     item.revision = elements.revision
                     if let revision = elements.revision { seen.insert(revision) }
-                    answered.formUnion(elements.contracts)
                 case .unknown: did = try await store.miss(item, reason: nil, in: chunk)
                 case .failed(let cause, let atMost, isAnswered: true):
                     reason = atMost == 1 ? reason : cause
@@ -77,25 +76,25 @@ struct ImportWalk: Sendable {
                 case .failed(let cause, let atMost, isAnswered: false):
                     reason = cause
                     log("an item of an import cannot be asked", item, in: chunk, cause)
-                    if case .ofLane(let isLong) = lanes.miss(item.id, in: chunk.lane, at: .now) {
-                        if isLong { _ = try await store.miss(item, reason: cause, atMost: atMost, in: chunk) }
-                        try await end(chunk, reason: cause)
-                        return .silent
-                    }
                     failures.append((item, cause, atMost))
-                    break asking
+                    let isSilent = lanes.miss(item.id, in: chunk.lane)
+                    guard let isLong = try await store.renew(chunk) else { return lost(item, in: chunk) }
+                    if isLong {
+                        guard try await record(&failures, in: chunk) else { return lost(item, in: chunk) }
+                    }
+                    guard isSilent else { break asking }
+                    try await end(chunk, reason: cause)
+                    return .silent
                 }
                 switch did {
                 case .more: continue
                 case .settled: break asking
                 case .stop: return try await end(chunk)
-                case nil:
-                    log("another worker asks the items", item, in: chunk)
-                    return .over
+                case nil: return lost(item, in: chunk)
                 }
             }
         }
-        try await record(&failures, in: chunk)
+        guard try await record(&failures, in: chunk) else { return .over }
         guard let reason else { return try await end(chunk) }
         var generator = SystemRandomNumberGenerator()
         let delay = backoff.delay(afterFailures: chunk.failures + 1, using: &generator)
@@ -103,12 +102,13 @@ struct ImportWalk: Sendable {
         return .over
     }
 
-    /// Counts failures against their items.
-    private func record(_ failures: inout [Failure], in chunk: ImportChunk) async throws {
-        for failure in failures {
-            _ = try await store.miss(failure.item, reason: failure.reason, atMost: failure.atMost, in: chunk)
+    /// Counts failures against their items. Returns false when another lease has begun.
+    private func record(_ failures: inout [Failure], in chunk: ImportChunk) async throws -> Bool {
+        for (item, reason, atMost) in failures {
+            if try await store.miss(item, reason: reason, atMost: atMost, in: chunk) == nil { return false }
         }
         failures = []
+        return true
     }
 
     /// Stores an answer. One that the database refuses is a failure of the item: it never stops the others.
@@ -116,10 +116,13 @@ struct ImportWalk: Sendable {
         _ item: ImportChunk.Item,
         with elements: ServerAPIElements,
         in chunk: ImportChunk,
+        _ answered: inout Set<String>,
         _ reason: inout String?
     ) async throws -> ImportStore.Did? {
         do {
-            return try await store.settle(item, with: elements, in: chunk)
+            let did = try await store.settle(item, with: elements, in: chunk)
+            answered.formUnion(elements.contracts)
+            return did
         } catch let error as PostgresError where error.isAboutData {
             reason = "answer_not_stored"
             log("an answer of Apple's cannot be stored", item, in: chunk, "\(error)")
@@ -140,6 +143,11 @@ struct ImportWalk: Sendable {
             await Task.rest(for: pause)
             if Task.isShuttingDownGracefully || Task.isCancelled { return .shuttingDown }
         }
+    }
+
+    private func lost(_ item: ImportChunk.Item, in chunk: ImportChunk) -> End {
+        log("another worker asks the items", item, in: chunk)
+        return .over
     }
 
     /// Lets another process go on at once. What keeps the lane of this one from asking may not concern it.

@@ -103,6 +103,7 @@ CREATE TABLE appstore.import_chunks (
     epoch       bigint      NOT NULL DEFAULT 0,
     failures    integer     NOT NULL DEFAULT 0,
     last_error  text,
+    silent_since timestamptz,
     link_at     timestamptz,
     waiting     integer     NOT NULL DEFAULT 0,
     found       integer     NOT NULL DEFAULT 0,
@@ -130,6 +131,8 @@ COMMENT ON COLUMN appstore.import_chunks.is_leased IS 'Whether a worker has it u
 COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
 COMMENT ON COLUMN appstore.import_chunks.last_error IS 'Why the latest lease ended early; null after one that did not.';
+COMMENT ON COLUMN appstore.import_chunks.silent_since IS
+    'When a request first got no answer of Apple''s; null after one that was answered. After a day such failures count, also while Apple answers nothing.';
 COMMENT ON COLUMN appstore.import_chunks.link_at IS
     'When the users of its items that were found become owners, whatever its phase, unless it is leased; null while there are none.';
 COMMENT ON COLUMN appstore.import_chunks.waiting IS 'Items that are asked once more.';
@@ -142,6 +145,19 @@ COMMENT ON COLUMN appstore.import_chunks.reported_at IS 'When these numbers were
 -- The chunks that are due.
 CREATE INDEX import_chunks_due ON appstore.import_chunks (import_id, environment, run_at) WHERE phase <> 'link';
 CREATE INDEX import_chunks_to_link ON appstore.import_chunks (link_at) WHERE link_at IS NOT NULL;
+
+CREATE TABLE appstore.import_links_due (
+    import_id  integer NOT NULL,
+    first_line integer NOT NULL,
+    line       integer NOT NULL,
+    PRIMARY KEY (import_id, first_line, line)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+COMMENT ON TABLE appstore.import_links_due IS
+    'Items that an answer covered while another transaction had locked their chunk, so that its link_at could not be set. An item is covered once: to '
+    'insert its row waits for no other transaction.';
+COMMENT ON COLUMN appstore.import_links_due.import_id IS 'The import.';
+COMMENT ON COLUMN appstore.import_links_due.first_line IS 'The first line of the chunk.';
+COMMENT ON COLUMN appstore.import_links_due.line IS 'The line of the item.';
 
 CREATE TABLE appstore.import_rates (
     import_id integer     NOT NULL,

@@ -60,6 +60,16 @@ struct ImportStore: Sendable {
         return try await did(statement)
     }
 
+    /// Renews a lease after a request that Apple has not answered. Returns whether none of the chunk's was for a day; nil when another
+    /// lease has begun.
+    func renew(_ chunk: ImportChunk) async throws -> Bool? {
+        let statement = Statement(
+            .importRenewLease,
+            ["import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "seconds": Int32(leaseSeconds)]
+        )
+        return try await query(statement)[0].decode(0)
+    }
+
     /// Ends a lease.
     ///
     /// - Parameter counts: whether it failed.

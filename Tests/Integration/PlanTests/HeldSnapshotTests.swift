@@ -45,4 +45,38 @@ struct HeldSnapshotTests {
         let found = try await database.lines("SELECT is_contested::text FROM appstore.contracts WHERE original_transaction_id = '7'")
         #expect(found == ["\(isContested)"])
     }
+
+    /// Two pages of an answer may be far apart: between their events is what others have sent, settled or not.
+    @Test(arguments: [true, false]) func `users of an import read what is beside their answer once`(isSettled: Bool) async throws {
+        let database = try await PlanScene.make()
+        try await database.withConnection { connection in
+            try await connection.runScript(
+                """
+                INSERT INTO appstore.import_items (import_id, line, environment, is_given, id, user_id, state, event_id, last_event_id)
+                SELECT 1, n, 'Production', true, n::text, 'u', 'covered', 1, 5000 FROM generate_series(1, 200) AS n;
+                INSERT INTO appstore.import_chunks (import_id, first_line, end_line, phase, environment, link_at)
+                VALUES (1, 1, 201, 'link', 'Production', now());
+                INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) SELECT n, now(), 20 FROM generate_series(1, 5000) AS n;
+                """
+            )
+        }
+        let reads = try await database.withConnection { connection in
+            try await connection.withTransaction { transaction in
+                try await transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                _ = try await transaction.query("SELECT count(*) FROM appstore.imports")
+                if isSettled { try await database.withConnection { _ = try await $0.query("DELETE FROM appstore.inbox_queue") } }
+                return try await database.reads(by: "link") {
+                    var options = try ConnectionOptions(database.url(user: "appstore_worker"))
+                    options.applicationName = "link"
+                    let pool = ConnectionPool(options: options, configuration: .init(maxConnections: 1), logger: .silent)
+                    _ = try await pool.withConnection { try await $0.query("SELECT appstore.link_import_owners()") }
+                    await pool.close()
+                }
+            }
+        }
+        let entries = try #require(reads["inbox_queue"]).entries
+        #expect(entries <= (isSettled ? 5000 : 10), "\(entries) entries of the queue")
+        let waiting = try await database.lines("SELECT count(*)::text FROM appstore.import_items WHERE reason IS NULL")
+        #expect(waiting == [isSettled ? "0" : "200"])
+    }
 }

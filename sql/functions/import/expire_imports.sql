@@ -25,6 +25,7 @@ BEGIN
         END IF;
         PERFORM appstore.report_import_chunk(c.import_id, c.first_line) FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
+        DELETE FROM appstore.import_links_due AS d WHERE d.import_id = v_import.import_id;
         IF v_import.state = 'loading' THEN
             DELETE FROM appstore.imports AS r WHERE r.import_id = v_import.import_id;
             RETURN 1;

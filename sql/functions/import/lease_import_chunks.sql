@@ -46,7 +46,9 @@ BEGIN
                 CONTINUE;
             END IF;
             UPDATE appstore.import_chunks AS c
-            SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds)
+            SET epoch = c.epoch + 1, is_leased = true, run_at = v_now + make_interval(secs => p_seconds),
+                -- A silence in which it was not asked is none.
+                silent_since = CASE WHEN v_chunk.run_at > v_now - interval '1 day' THEN c.silent_since END
             WHERE c.import_id = v_chunk.import_id AND c.first_line = v_chunk.first_line;
             v_left := v_left - 1;
             -- 3. Its items. A file's revision is asked from before one of an earlier import.
@@ -131,7 +133,7 @@ BEGIN
     -- A day is begun once: asked again, a chunk stays in this phase.
     UPDATE appstore.import_chunks AS c
     SET phase = v_phase, waiting = v_items.again, is_leased = false,
-        last_error = CASE WHEN v_phase = c.phase THEN p_reason END,
+        last_error = CASE WHEN v_phase = c.phase THEN p_reason END, silent_since = CASE WHEN v_phase = c.phase THEN c.silent_since END,
         link_at = CASE WHEN v_items.unlinked > 0 THEN least(c.link_at, v_now) END,
         failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
         environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
@@ -151,6 +153,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
     DELETE FROM appstore.import_chunks AS c WHERE c.import_id = p_chunk.import_id AND c.first_line = p_chunk.first_line;
+    DELETE FROM appstore.import_links_due AS d WHERE d.import_id = p_chunk.import_id AND d.first_line = p_chunk.first_line;
     -- Under the lock of the import: the last chunk sees that there is no other.
     PERFORM FROM appstore.imports AS r WHERE r.import_id = p_chunk.import_id FOR UPDATE;
     PERFORM appstore.end_import(p_chunk.import_id);

@@ -39,25 +39,37 @@ BEGIN
         reason = CASE WHEN v_import.depth = 'statuses' AND i.user_id IS NOT NULL AND cardinality(p_contracts) > 1
                            AND i.id <> ALL (p_contracts) THEN 'contract_unclear' END
     WHERE i.import_id = p_import_id AND i.line = p_line;
-    UPDATE appstore.import_items AS i
-    SET state = 'covered', event_id = least(i.event_id, v_events.first), last_event_id = greatest(i.last_event_id, v_events.last),
-        environment = v_item.environment, revision = NULL, reason = NULL
-    WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
-      AND (i.environment = v_item.environment OR NOT i.is_given);
-    GET DIAGNOSTICS v_covers = ROW_COUNT;
-    -- 4. Their chunks make their users owners, between two leases. One that another worker has locked does so after its next lease.
-    UPDATE appstore.import_chunks AS c SET link_at = clock_timestamp() + interval '10 seconds'
-    WHERE c.import_id = p_import_id AND c.first_line = ANY (ARRAY(
-        SELECT k.first_line
+    WITH covered AS (
+        UPDATE appstore.import_items AS i
+        SET state = 'covered', event_id = least(i.event_id, v_events.first), last_event_id = greatest(i.last_event_id, v_events.last),
+            environment = v_item.environment, revision = NULL, reason = NULL
+        WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.line <> p_line AND i.state IN ('open', 'again')
+          AND (i.environment = v_item.environment OR NOT i.is_given)
+        RETURNING i.line
+    )
+    SELECT count(*), array_agg(covered.line) || p_line INTO v_covers, v_lines FROM covered;
+    -- 4. Their chunks make their users owners, between two leases. To wait for a chunk could be a deadlock: items of one that is locked are noted.
+    WITH item AS MATERIALIZED (
+        SELECT i.line, k.first_line
         FROM (SELECT i.line FROM appstore.import_items AS i
               WHERE i.import_id = p_import_id AND i.line = ANY (v_lines) AND i.state IN ('found', 'covered') AND i.user_id IS NOT NULL
-                AND i.reason IS NULL OFFSET 0) AS item
+                AND i.reason IS NULL OFFSET 0) AS i
         CROSS JOIN LATERAL (
             SELECT k.first_line FROM appstore.import_chunks AS k
-            WHERE k.import_id = p_import_id AND k.first_line BETWEEN item.line - 199 AND item.line AND k.end_line > item.line
-              AND k.link_at IS NULL
-            FOR UPDATE SKIP LOCKED
-        ) AS k));
+            WHERE k.import_id = p_import_id AND k.first_line BETWEEN i.line - 199 AND i.line AND k.end_line > i.line OFFSET 0
+        ) AS k
+    ), locked AS MATERIALIZED (
+        SELECT k.first_line, k.link_at FROM (SELECT DISTINCT item.first_line FROM item) AS chunk
+        CROSS JOIN LATERAL (
+            SELECT k.first_line, k.link_at FROM appstore.import_chunks AS k
+            WHERE k.import_id = p_import_id AND k.first_line = chunk.first_line FOR UPDATE SKIP LOCKED
+        ) AS k
+    ), due AS (
+        UPDATE appstore.import_chunks AS c SET link_at = clock_timestamp() + interval '10 seconds'
+        WHERE c.import_id = p_import_id AND c.first_line = ANY (ARRAY(SELECT locked.first_line FROM locked WHERE locked.link_at IS NULL))
+    )
+    INSERT INTO appstore.import_links_due (import_id, first_line, line)
+    SELECT p_import_id, item.first_line, item.line FROM item WHERE item.first_line <> ALL (ARRAY(SELECT locked.first_line FROM locked));
     -- 5. Until where a history was read.
     IF v_import.depth = 'history' AND p_revision IS NOT NULL THEN
         INSERT INTO appstore.customer_revisions AS k (environment, original_transaction_id, revision)
@@ -82,7 +94,7 @@ DECLARE
     v_chunk appstore.import_chunks;
     v_item  appstore.import_items;
 BEGIN
-    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, p_reason IS NULL);
+    v_chunk := appstore.renew_import_lease(p_import_id, p_first_line, p_epoch, p_seconds, CASE WHEN p_reason IS NULL THEN true END);
     IF v_chunk.import_id IS NULL THEN
         RETURN NULL;
     END IF;
@@ -114,19 +126,24 @@ COMMENT ON FUNCTION appstore.miss_import_item IS
 
 CREATE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean)
 RETURNS appstore.import_chunks
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET jit = off AS $$
 DECLARE
     v_chunk appstore.import_chunks;
 BEGIN
     PERFORM appstore.demand_read_committed();
     UPDATE appstore.import_chunks AS c
-    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END
+    SET run_at = clock_timestamp() + make_interval(secs => p_seconds), failures = CASE WHEN p_is_answered THEN 0 ELSE c.failures END,
+        silent_since = CASE WHEN p_is_answered THEN NULL WHEN NOT p_is_answered THEN coalesce(c.silent_since, clock_timestamp())
+                            ELSE c.silent_since END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line AND c.epoch = p_epoch AND c.is_leased
     RETURNING c.* INTO v_chunk;
     RETURN v_chunk;
 END
 $$;
-COMMENT ON FUNCTION appstore.renew_import_lease IS 'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures.';
+COMMENT ON FUNCTION appstore.renew_import_lease IS
+    'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures and its silence, a request without an answer '
+    'begins its silence; with null for p_is_answered neither does.';
 
 CREATE FUNCTION appstore.count_in_import_chunk(
     p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) RETURNS void

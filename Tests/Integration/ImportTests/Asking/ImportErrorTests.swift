@@ -105,6 +105,17 @@ import Testing
         }
     }
 
+    @Test func `an answer that cannot be stored settles no other id of its customer`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.customers = [.init(["10", "11"])] }
+            try await scene.execute("ALTER TABLE appstore.import_items ADD CHECK (id <> '10' OR state <> 'found')")
+            try await scene.load("transaction_id\n10\n11\n")
+            _ = try await scene.walk(try #require(try await scene.lease().first))
+            #expect(scene.apple.asked == ["10", "11"])
+            #expect(try await scene.items() == ["2 10 Production covered", "3 11 Production found"])
+        }
+    }
+
     @Test(arguments: [4_040_003, 4_000_002]) func `a refusal of the app counts against no id, and the app rests`(code: Int) async throws {
         try await ImportScene.with { scene in
             scene.apple.change { $0.fault = { _ in MadeUpCustomers.error(code, status: code / 10_000) } }

@@ -159,17 +159,78 @@ import Testing
         }
     }
 
-    @Test func `a link that the database refuses keeps no other user from becoming the owner`() async throws {
+    @Test func `a user whose id is covered while its chunk is locked becomes the owner, also after a stop`() async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { state in
+                state.customers = [.init(["10", "11"], transactions: 2), .init(["20"])]
+                state.fault = { $0.id == "11" ? .failure(.timedOut) : nil }
+            }
+            // Two answers name 11.
+            try await scene.load("transaction_id,user_id\n10,anna\n1001,\n100,\n101,\n11,berta\n20,carla\n")
+            let chunks = [try #require(try await scene.lease().first), try #require(try await scene.lease().first)]
+            #expect(chunks.map(\.firstLine) == [1, 6])
+            _ = try await scene.walk(chunks[1])
+            try await scene.work()
+            try await scene.execute("UPDATE appstore.import_chunks SET link_at = clock_timestamp() WHERE link_at IS NOT NULL")
+            // The second chunk makes its users owners while the first one's answer covers another one.
+            try await scene.database.withConnection { connection in
+                try await connection.withTransaction { transaction in
+                    _ = try await transaction.query("SELECT appstore.link_import_owners()")
+                    _ = try await scene.walk(chunks[0])
+                }
+            }
+            #expect(try await scene.items().contains("6 11 Production covered"))
+            try await scene.change(to: "stopped")
+            #expect(try await misses(scene).contains("11 berta not_linked"))
+            try await scene.work()
+            try await scene.link()
+            #expect(try await claims(scene) == ["10 link anna", "11 link berta", "20 link carla"])
+            #expect(try await misses(scene).allSatisfy { $0.hasSuffix(" not_asked") })
+            #expect(try await scene.lines("SELECT line::text FROM appstore.import_links_due") == [])
+        }
+    }
+
+    /// Lets the database refuse links of a user.
+    private func refuse(_ user: String, with state: String, _ scene: ImportScene) async throws {
+        try await scene.database.withConnection { connection in
+            try await connection.runScript(
+                """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql
+                AS $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '\(state)'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON appstore.owner_links
+                FOR EACH ROW WHEN (NEW.user_id = '\(user)') EXECUTE FUNCTION public.refuse();
+                """
+            )
+        }
+    }
+
+    @Test(arguments: ["21000", "22003", "23514", "54000", "P0001", "P0002"])
+    func `a link that the database refuses keeps no other user from becoming the owner`(state: String) async throws {
         try await ImportScene.with { scene in
             scene.apple.change { $0.customers = [.init(["10"]), .init(["20"])] }
             try await scene.load("transaction_id,user_id\n10,anna\n20,berta\n")
             try await scene.drain()
             try await scene.work()
-            try await scene.execute("ALTER TABLE appstore.owner_links ADD CHECK (user_id <> 'anna')")
+            try await refuse("anna", with: state, scene)
             try await scene.link()
             #expect(try await claims(scene) == ["20 link berta"])
-            #expect(try await misses(scene) == ["10 anna database_23514"])
+            #expect(try await misses(scene) == ["10 anna database_\(state)"])
             #expect(try await scene.imports() == ["1 done 2 0 0 0 0 0"])
+        }
+    }
+
+    @Test(arguments: ["40P01", "53100", "55P03"])
+    func `a link that the data do not cause to fail is made later`(state: String) async throws {
+        try await ImportScene.with { scene in
+            scene.apple.change { $0.customers = [.init(["10"])] }
+            try await scene.load("transaction_id,user_id\n10,anna\n")
+            try await scene.drain()
+            try await scene.work()
+            try await refuse("anna", with: state, scene)
+            await #expect(throws: PostgresError.self) { try await scene.link() }
+            try await scene.execute("DROP TRIGGER refuse ON appstore.owner_links")
+            try await scene.link()
+            #expect(try await claims(scene) == ["10 link anna"])
         }
     }
 

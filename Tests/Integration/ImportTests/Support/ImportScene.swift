@@ -19,7 +19,7 @@ struct ImportScene: Sendable {
     let apple = MadeUpCustomers()
     let pool: ConnectionPool
     let client: ServerAPIClient
-    let lanes = ImportLanes(perLane: 16, backoff: Backoff(base: .seconds(60), cap: .seconds(3600)))
+    let lanes = newLanes
 
     static func with(_ body: (ImportScene) async throws -> Void) async throws {
         let database = try await InboxDatabase.make()
@@ -31,6 +31,9 @@ struct ImportScene: Sendable {
         await pool.close()
     }
 
+    /// What a process that starts knows.
+    static var newLanes: ImportLanes { ImportLanes(perLane: 16, backoff: Backoff(base: .seconds(60), cap: .seconds(3600))) }
+
     var store: ImportStore { ImportStore(pool: pool, leaseSeconds: 120) }
 
     func service(slots: Int = 4) -> ImportService {
@@ -40,12 +43,12 @@ struct ImportScene: Sendable {
         return ImportService(pool: pool, client: client, configuration: configuration, logger: .silent, exchange: apple.exchange)
     }
 
-    func walk(_ chunk: ImportChunk, beat: @escaping @Sendable () -> Void = {}) async throws -> ImportWalk.End {
+    func walk(_ chunk: ImportChunk, lanes: ImportLanes? = nil, beat: @escaping @Sendable () -> Void = {}) async throws -> ImportWalk.End {
         try await ImportWalk(
             store: store,
             client: client,
             exchange: apple.exchange,
-            lanes: lanes,
+            lanes: lanes ?? self.lanes,
             backoff: Backoff(base: .seconds(60), cap: .seconds(3600)),
             logger: .silent,
             beat: beat
