@@ -59,6 +59,8 @@ package struct Attribute: Sendable {
     package static let disabled = Attribute("disabled", nil)
     package static let open = Attribute("open", nil)
     package static let hidden = Attribute("hidden", nil)
+    /// Not shown until a script does.
+    package static let popover = Attribute("popover", nil)
     package static let `defer` = Attribute("defer", nil)
 
     package static func role(_ role: String) -> Attribute { Attribute("role", role) }

@@ -44,7 +44,7 @@
     const words = () => (paused ? "Resume" : "Pause") + " updates";
     button(words(), $("h1"), (made) => { paused = !paused; made.textContent = words(); });
     const tick = () => {
-      const busy = document.hidden || paused || typing(document.activeElement);
+      const busy = document.hidden || paused || $("#main :focus:not(h1 + button), .chosen");
       timer = setTimeout(tick, seconds * 1000);
       if (!busy) load(location.href, false);
     };
@@ -93,7 +93,7 @@
     if (prefix && places[key]) location.assign(places[key]);
     else if (key === "j") choose(1);
     else if (key === "k") choose(-1);
-    else if (key === "?") alert("/ search, j k rows, x select, Enter open, n p pages, g and o e c a h u: pages");
+    else if (key === "?") $("#keys").togglePopover();
     else if (chosen && key === "x") $("[type=checkbox]", chosen)?.click();
     else if (chosen && key === "Enter" && event.target === document.body) $("a", chosen)?.click();
     else if (target) {

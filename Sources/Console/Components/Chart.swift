@@ -20,7 +20,7 @@ package func chart(title: String, summary text: String, series: [ChartSeries], l
     let highest = max(series.flatMap(\.values).max() ?? 0, 1)
     let step = labels.count > 1 ? width / Double(labels.count - 1) : width
     return section(.class("chart")) {
-        h3 { title }
+        h2 { title }
         svg(.viewBox("0 -4 640 128"), .role("img"), .ariaLabel(text)) {
             svgTitle { text }
             line(.length(.x1, 0), .length(.y1, height), .length(.x2, width), .length(.y2, height), .class("axis"))
@@ -42,7 +42,7 @@ package func chart(title: String, summary text: String, series: [ChartSeries], l
         details {
             summary { "Show numbers" }
             dataTable(
-                caption: title,
+                caption: "\(title): numbers",
                 columns: [Column("Time")] + series.map { Column($0.name, .number) },
                 rows: labels.enumerated().map { place, label in
                     [Markup.text(label)]

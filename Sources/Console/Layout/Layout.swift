@@ -35,6 +35,10 @@ struct Layout: Sendable {
                     page.content
                     elsewhere(page.elsewhere)
                 }
+                // console.js shows it.
+                footer(.id("keys"), .popover) {
+                    p { "/ search, j k rows, x select, Enter open, n p pages, g and o e c a h u: pages, Esc: hide this" }
+                }
             }
         }
     }
