@@ -102,5 +102,5 @@ class Results:
 
 
 def shortened(value) -> str:
-    words = f"{len(value)} entries" if isinstance(value, list) and len(value) > 5 else str(value)
+    words = f"{len(value)} entries" if isinstance(value, list) and len(value) > 5 else str(value).replace("\n", " ")
     return words if len(words) < 200 else words[:200] + "…"

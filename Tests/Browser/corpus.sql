@@ -94,12 +94,23 @@ SELECT i.import_id, 1, 2, 'ask', 'Production', now() + interval '1 day', pg_temp
 
 -- What operators write.
 INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-SELECT now() - interval '1 hour', pg_temp.hostile('actor'), pg_temp.hostile('action'), ARRAY[CASE WHEN n > 3 THEN 10001 ELSE 10000 END, n], pg_temp.hostile('note'),
-       jsonb_build_object('details', pg_temp.hostile('details')) FROM generate_series(1, 120) AS n;
+SELECT now() - interval '1 hour', label.actor, label.action, ARRAY[CASE WHEN n > 3 THEN 10001 ELSE 10000 END, n], label.note,
+       jsonb_build_object('details', label.details)
+FROM generate_series(1, 120) AS n
+CROSS JOIN LATERAL (
+    SELECT pg_temp.hostile('actor'), pg_temp.hostile('action'), pg_temp.hostile('note'), pg_temp.hostile('details') WHERE n % 2 = 0
+    UNION ALL
+    SELECT 'alice', 'requeue', 'mended', 'some' WHERE n % 2 > 0
+) AS label (actor, action, note, details);
 INSERT INTO appstore.repairs (action, filter, note, actor, expected, state, run_at, ended_at, last_error)
-SELECT 'requeue', ROW(NULL, pg_temp.hostile('filter'), NULL, NULL, NULL, NULL, NULL, NULL)::appstore.repair_filter, pg_temp.hostile('repair-note'),
-       pg_temp.hostile('repairer'), 100, CASE WHEN n > 3 THEN 'failed' ELSE 'running' END, now() + interval '1 day', CASE WHEN n > 3 THEN now() END,
-       pg_temp.hostile('repair-error') FROM generate_series(1, 45) AS n;
+SELECT 'requeue', ROW(NULL, label.filter, NULL, NULL, NULL, NULL, NULL, NULL)::appstore.repair_filter, label.note, label.actor, 100,
+       CASE WHEN n > 3 THEN 'failed' ELSE 'running' END, now() + interval '1 day', CASE WHEN n > 3 THEN now() END, label.error
+FROM generate_series(1, 45) AS n
+CROSS JOIN LATERAL (
+    SELECT pg_temp.hostile('filter'), pg_temp.hostile('repair-note'), pg_temp.hostile('repairer'), pg_temp.hostile('repair-error') WHERE n % 2 = 0
+    UNION ALL
+    SELECT 'merge_failed', 'mended', 'alice', 'deadlock detected' WHERE n % 2 > 0
+) AS label (filter, note, actor, error);
 INSERT INTO appstore.console_sessions (session_hash, person, role, shows_bodies, began_at, expires_at)
 SELECT sha256('of mouse'), pg_temp.hostile('session'), 'viewer', true, now(), now() + interval '1 hour'
 UNION ALL SELECT sha256('of keys'), pg_temp.hostile('session'), 'viewer', true, now(), now() + interval '1 hour';

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser
 
-from console import OPERATOR, VIEWER, Console, Results, text
+from console import OPERATOR, VIEWER, Console, Results
 from inspection import Inspection
 from visitor import Visitor
 
@@ -82,7 +82,7 @@ def addresses(console: Console) -> list[Address]:
 SHOWN = (
     "user ordered product app entitlement transaction contract storefront offer source poster reason error type "
     "subtype waiting replacer url why endpoint-error delivery-subject delivery-error answer attempt-error history "
-    "budget asked import file chunk actor action note details filter repair-note repairer repair-error session body "
+    "budget asked file chunk actor action note details filter repair-note repairer repair-error session body "
 ).split()
 
 
@@ -188,8 +188,9 @@ def stranger(browser: Browser, console: Console, results: Results, inspection: I
 def prove_corpus(console: Console, results: Results, inspection: Inspection) -> None:
     """Each field of the corpus was on a page, as text."""
     results.heading("What is stored is shown as text")
-    missing = [field for field in SHOWN if f'<img src=x onerror=alert("{field}")>' not in inspection.words]
+    # A URL has no spaces, and quotation marks in JSON have a backslash.
+    words = inspection.words.replace("+", " ").replace('\\"', '"')
+    missing = [field for field in SHOWN if f'<img src=x onerror=alert("{field}")>' not in words]
     results.check(f"{len(SHOWN)} fields of the corpus", [f"not seen: {', '.join(missing)}"] if missing else [])
     for person in (OPERATOR, VIEWER):
         results.equal(f"the name of a person {person!r}", person.replace("\u202e", "\ufffd") in inspection.words, True)
-    assert console.value(f"SELECT count(*) FROM pg_roles WHERE rolname IN ({text(OPERATOR)}, {text(VIEWER)})") == 2
