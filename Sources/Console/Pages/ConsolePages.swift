@@ -7,7 +7,7 @@ struct ConsolePages: Sendable {
     let actions: [any ConsoleAction]
 
     init(health: @escaping HealthReport) {
-        pages = [OverviewPage(), AttentionPage(), AuditPage(), SessionsPage(), HealthPage(report: health)] + Self.operations
+        pages = [OverviewPage(), AttentionPage(), AuditPage(), SessionsPage(), HealthPage(reports: HealthReports(health))] + Self.operations
         actions = [EndSession()] + Self.operationActions
     }
 }
