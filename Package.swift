@@ -519,8 +519,8 @@ let package = Package(
         .testTarget(
             name: "ConsolePagesTests",
             dependencies: [
-                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", "StrictJSON",
-                logging, serviceLifecycle,
+                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Interpretation", "Postgres", "PostgresTesting",
+                "StrictJSON", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ConsolePagesTests"
         ),

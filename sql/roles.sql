@@ -46,8 +46,15 @@ BEGIN
         EXECUTE format('GRANT appstore_owner TO %I', current_user);
     END IF;
 
-    -- Without INHERIT the console has the rights of these only in the transactions that take them.
+    -- Without INHERIT the console has the rights of these only in the transactions that take them. Since PostgreSQL 16 each grant keeps what
+    -- the role had when it was made.
+    IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'appstore_console' AND rolinherit) THEN
+        ALTER ROLE appstore_console NOINHERIT;
+    END IF;
     FOREACH wanted IN ARRAY ARRAY['appstore_viewer', 'appstore_operator', 'appstore_bodies'] LOOP
+        IF pg_has_role('appstore_console', wanted, 'USAGE') THEN
+            EXECUTE format('REVOKE %I FROM appstore_console', wanted);
+        END IF;
         CONTINUE WHEN pg_has_role('appstore_console', wanted, 'MEMBER');
         EXECUTE format('GRANT %I TO appstore_console', wanted);
     END LOOP;

@@ -1948,7 +1948,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, expected bigint) IS 'Asks for a repair of all events that meet the conditions and were settled before. The console takes its steps. Returns its number.';
+COMMENT ON FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, expected bigint) IS 'Asks for a repair of the events that meet the conditions and were settled before, in the order of their ids: it ends with the step in which it has repaired as many as expected. The console takes its steps. Returns its number.';
 
 CREATE FUNCTION appstore.begin_to_store() RETURNS void
     LANGUAGE plpgsql
@@ -6399,8 +6399,13 @@ CREATE FUNCTION appstore.log_out_of_console(session_hash bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    UPDATE appstore.console_sessions AS s SET ended_at = clock_timestamp(), ended_by = s.person
-    WHERE s.session_hash = log_out_of_console.session_hash AND s.ended_at IS NULL
+    WITH ended AS (
+        UPDATE appstore.console_sessions AS s SET ended_at = clock_timestamp(), ended_by = s.person
+        WHERE s.session_hash = log_out_of_console.session_hash AND s.ended_at IS NULL AND s.expires_at > clock_timestamp()
+        RETURNING s.session_id, s.person, s.ended_at
+    )
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    SELECT e.ended_at, e.person, 'log_out_of_console', '{}', jsonb_build_object('session_id', e.session_id) FROM ended AS e
 $$;
 
 COMMENT ON FUNCTION appstore.log_out_of_console(session_hash bytea) IS 'Ends the session of a cookie.';
@@ -6457,6 +6462,10 @@ BEGIN
             USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT appstore_viewer or appstore_operator to it.';
     END IF;
     DELETE FROM appstore.console_logins AS l WHERE l.expires_at < clock_timestamp();
+    IF (SELECT count(*) FROM appstore.console_logins AS l WHERE l.person = session_user) >= 10 THEN
+        RAISE EXCEPTION '10 links of % are not used yet', quote_ident(session_user)
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Use one, or wait for 60 seconds.';
+    END IF;
     INSERT INTO appstore.console_logins AS l (token_hash, person, role, shows_bodies, expires_at)
     VALUES (make_console_login.token_hash, session_user,
             CASE WHEN appstore.has_console_role(session_user, 'operator') THEN 'operator' ELSE 'viewer' END,
@@ -9516,7 +9525,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.stop_repair(repair_id bigint, note text) IS 'Ends a repair that is running, after the step in flight. What it has repaired stays repaired. False where it had ended already.';
+COMMENT ON FUNCTION appstore.stop_repair(repair_id bigint, note text) IS 'Ends a repair that is running; a step in flight is the last one. What it has repaired stays repaired. False where it had ended already.';
 
 CREATE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
@@ -9915,28 +9924,46 @@ CREATE FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double
     AS $$
 #variable_conflict use_column
 DECLARE
+    v_next     bigint;
     v_repair   appstore.repairs;
     v_progress appstore.repair_progress;
+    v_is_done  boolean;
 BEGIN
-    SELECT r.* INTO v_repair FROM appstore.repairs AS r
-    WHERE r.state = 'running' AND r.run_at <= clock_timestamp() ORDER BY r.run_at, r.repair_id LIMIT 1 FOR UPDATE SKIP LOCKED;
-    IF FOUND THEN
-        repair_id := v_repair.repair_id;
+    -- 1. An advisory lock is for the step, so that the row stays free for appstore.stop_repair. It is read again under the lock.
+    FOR v_next IN
+        SELECT r.repair_id FROM appstore.repairs AS r WHERE r.state = 'running' AND r.run_at <= clock_timestamp() ORDER BY r.run_at, r.repair_id
+    LOOP
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(hashtextextended('appstore.take_repair_step', v_next));
+        SELECT r.* INTO v_repair FROM appstore.repairs AS r
+        WHERE r.repair_id = v_next AND r.state = 'running' AND r.run_at <= clock_timestamp();
+        EXIT WHEN FOUND;
+    END LOOP;
+    repair_id := v_repair.repair_id;
+
+    -- 2. Its step. A person whom a proxy names is no login.
+    IF EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = v_repair.actor)
+       AND NOT appstore.has_console_role(v_repair.actor, 'operator') THEN
+        UPDATE appstore.repairs AS r SET state = 'stopped', ended_at = clock_timestamp(), last_error = v_repair.actor || ' is no operator now'
+        WHERE r.repair_id = v_repair.repair_id AND r.state = 'running';
+    ELSIF repair_id IS NOT NULL THEN
         BEGIN
             PERFORM set_config('appstore.actor', v_repair.actor, true);
             v_progress := appstore.repair_step(v_repair.action, v_repair.filter, v_repair.note, v_repair.progress);
+            v_is_done := v_progress.is_done OR v_progress.events >= v_repair.expected;
+            -- It may have been stopped meanwhile: what this step has repaired counts all the same.
             UPDATE appstore.repairs AS r SET progress = v_progress, last_error = NULL, run_at = clock_timestamp() + v_progress.pause,
-                   state = CASE WHEN v_progress.is_done THEN 'done' ELSE 'running' END,
-                   ended_at = CASE WHEN v_progress.is_done THEN clock_timestamp() END
+                   state = CASE WHEN r.state = 'running' AND v_is_done THEN 'done' ELSE r.state END,
+                   ended_at = CASE WHEN r.state = 'running' AND v_is_done THEN clock_timestamp() ELSE r.ended_at END
             WHERE r.repair_id = v_repair.repair_id;
         EXCEPTION
-            -- WHEN OTHERS is not for what a timeout cancels.
-            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR query_canceled THEN
+            -- WHEN OTHERS is not for what a timeout cancels, which is an operator_intervention.
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_resources OR operator_intervention
+                OR system_error THEN
                 UPDATE appstore.repairs AS r SET run_at = clock_timestamp() + interval '5 seconds', last_error = SQLERRM
                 WHERE r.repair_id = v_repair.repair_id;
             WHEN OTHERS THEN
                 UPDATE appstore.repairs AS r SET state = 'failed', ended_at = clock_timestamp(), last_error = SQLERRM
-                WHERE r.repair_id = v_repair.repair_id;
+                WHERE r.repair_id = v_repair.repair_id AND r.state = 'running';
         END;
     END IF;
     pause := (SELECT greatest(extract(epoch FROM min(r.run_at) - clock_timestamp()), 0)
@@ -10613,8 +10640,10 @@ DECLARE
     v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
 BEGIN
     PERFORM appstore_reports.check_arguments(by);
-    IF cardinality(days) > 10000 THEN
-        RAISE EXCEPTION 'the range has % days, at most 10000 are possible', cardinality(days) USING ERRCODE = 'invalid_parameter_value';
+    -- The range is multiplied by all values and currencies.
+    IF cardinality(days) > (CASE WHEN by IS NULL THEN 10000 ELSE 1100 END) THEN
+        RAISE EXCEPTION 'the range has % days, at most 10000 are possible, or 1100 with by', cardinality(days)
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN QUERY
     WITH grouped AS (
@@ -10681,7 +10710,7 @@ $$;
 
 COMMENT ON FUNCTION appstore_reports.levels(days date[], by text, sandbox boolean) IS 'What is active at the end of each day, by value and currency: see active_subscriptions and mrr, which read it.';
 
-CREATE FUNCTION appstore_reports.movement(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, new_subscriptions bigint, renewals bigint, expirations bigint, churned bigint, net bigint, is_incomplete boolean)
+CREATE FUNCTION appstore_reports.movement(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, new_subscriptions bigint, first_known bigint, renewals bigint, expirations bigint, churned bigint, net bigint, is_incomplete boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET "TimeZone" TO 'UTC'
@@ -10696,18 +10725,21 @@ BEGIN
     PERFORM appstore_reports.check_arguments(by, every);
     RETURN QUERY
     WITH paid AS (
-        SELECT n.purchase_date, n.ended_at, n.renewal_number = 1 OR n.is_trial_conversion AS is_new,
+        SELECT n.purchase_date, n.ended_at, n.is_first_known, (n.renewal_number = 1 OR n.is_trial_conversion) AND NOT n.is_first_known AS is_new,
                appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
                                           n.offer_discount_type, n.currency) AS value
         FROM appstore_reports.numbered AS n
         WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_trial AND n.expires_date > n.purchase_date
+          AND n.purchase_date < now() -- Apple charges up to a day ahead
     ), happened AS (
-        SELECT p.value, p.purchase_date AS at, p.is_new::integer AS began, (NOT p.is_new)::integer AS renewed, 0 AS ended FROM paid AS p
+        SELECT p.value, p.purchase_date AS at, p.is_new::integer AS began, p.is_first_known::integer AS found,
+               (NOT p.is_new AND NOT p.is_first_known)::integer AS renewed, 0 AS ended
+        FROM paid AS p
         UNION ALL
-        SELECT p.value, p.ended_at, 0, 0, 1 FROM paid AS p WHERE p.ended_at <= now()
+        SELECT p.value, p.ended_at, 0, 0, 0, 1 FROM paid AS p WHERE p.ended_at <= now()
     )
-    SELECT r.period, h.value, sum(h.began), sum(h.renewed), sum(h.ended), sum(h.ended) - sum(h.renewed),
-           sum(h.began) - sum(h.ended) + sum(h.renewed), r.next > now()
+    SELECT r.period, h.value, sum(h.began), sum(h.found), sum(h.renewed), sum(h.ended), sum(h.ended) - sum(h.renewed),
+           sum(h.began) + sum(h.found) - sum(h.ended) + sum(h.renewed), r.next > now()
     FROM appstore_reports.periods(first_day, last_day, every) AS r
     JOIN happened AS h ON date_trunc(every, h.at)::date = r.period
     GROUP BY r.period, r.next, h.value
@@ -10715,7 +10747,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore_reports.movement(first_day date, last_day date, by text, every text, sandbox boolean) IS 'How active_subscriptions moved in each period of a range: new ones (the first paid charge of a contract), less churned ones (those that ended, less renewals). A customer who returns is a renewal, so churned may be negative. every is day, week, month, quarter or year.';
+COMMENT ON FUNCTION appstore_reports.movement(first_day date, last_day date, by text, every text, sandbox boolean) IS 'How active_subscriptions moved in each period of a range: new ones (the first paid charge of a contract), less churned ones (those that ended, less renewals). first_known counts contracts that began before their first known charge: they are neither new nor renewed. A customer who returns is a renewal, so churned may be negative. every is day, week, month, quarter or year.';
 
 CREATE FUNCTION appstore_reports.mrr(at date DEFAULT ((now() AT TIME ZONE 'UTC'::text))::date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric, is_incomplete boolean)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 10
@@ -10750,17 +10782,24 @@ $$;
 COMMENT ON FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean) IS 'What mrr and mrr_by_month return, for any days.';
 
 CREATE FUNCTION appstore_reports.periods(first_day date, last_day date, every text) RETURNS TABLE(period date, next date)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    SELECT p.start::date, (p.start + step.length)::date
-    FROM (SELECT CASE periods.every WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || periods.every)::interval END AS length) AS step,
-         generate_series(date_trunc(periods.every, periods.first_day::timestamp),
-                         least(periods.last_day, (statement_timestamp() AT TIME ZONE 'UTC')::date)::timestamp, step.length) AS p (start)
-    WHERE isfinite(periods.first_day)
+DECLARE
+    v_length interval := CASE every WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || every)::interval END;
+    v_last   date := least(last_day, (statement_timestamp() AT TIME ZONE 'UTC')::date);
+BEGIN
+    IF NOT (isfinite(first_day) AND isfinite(v_last)) OR extract(epoch FROM v_length) / 86400 * 10000 < v_last - first_day THEN
+        RAISE EXCEPTION 'the range from % to % has more than 10000 periods of a %', first_day, last_day, every
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    SELECT p.start::date, (p.start + v_length)::date
+    FROM generate_series(date_trunc(every, first_day::timestamp), v_last::timestamp, v_length) AS p (start);
+END
 $$;
 
-COMMENT ON FUNCTION appstore_reports.periods(first_day date, last_day date, every text) IS 'The periods that overlap a range of days and have begun, each with the first day of the next one.';
+COMMENT ON FUNCTION appstore_reports.periods(first_day date, last_day date, every text) IS 'The periods that overlap a range of days and have begun, each with the first day of the next one. Raises 22023 for more than 10,000.';
 
 CREATE FUNCTION appstore_reports.refunds(first_day date, last_day date, by text DEFAULT NULL::text, every text DEFAULT 'month'::text, sandbox boolean DEFAULT false) RETURNS TABLE(period date, value text, currency text, transactions bigint, refunded bigint, refund_rate numeric, gross numeric, refunded_amount numeric, revenue numeric, is_incomplete boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
@@ -10865,10 +10904,11 @@ BEGIN
     WITH paid AS ( -- 1. charges of the standard price: a cohort begins with the first of them
         SELECT c.bundle_id, c.product_id, c.original_transaction_id, c.purchase_date::date AS day, c.refunded_at,
                min(c.purchase_date::date) OVER subscription AS began,
-               max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length
-        FROM appstore_reports.charges AS c
+               max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length,
+               bool_or(c.is_first_known) OVER subscription AS is_cut
+        FROM appstore_reports.numbered AS c
         WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_trial AND NOT c.is_intro
-          AND c.expires_date IS NOT NULL AND c.product_id = coalesce(product, c.product_id)
+          AND c.expires_date IS NOT NULL AND c.purchase_date < now() AND c.product_id = coalesce(product, c.product_id)
         WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.original_transaction_id)
     ), timed AS ( -- 2. with the duration of the product, else that of the subscription's longest period
         SELECT p.*, CASE coalesce(d.duration, '') WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
@@ -10882,7 +10922,7 @@ BEGIN
         LEFT JOIN (
             SELECT q.product_id, q.bundle_id, max(q.duration) AS duration FROM appstore.products AS q GROUP BY q.product_id, q.bundle_id
         ) AS d ON d.product_id = p.product_id AND d.bundle_id = p.bundle_id
-        WHERE (first_day IS NULL OR p.began >= date_trunc(unit, first_day::timestamp))
+        WHERE NOT p.is_cut AND (first_day IS NULL OR p.began >= date_trunc(unit, first_day::timestamp))
           AND (last_day IS NULL OR date_trunc(unit, p.began::timestamp) <= last_day)
     ), placed AS ( -- 3. each subscription in the periods that it paid
         SELECT t.bundle_id, t.product_id, t.duration, date_trunc(unit, t.began::timestamp)::date AS cohort, t.original_transaction_id,
@@ -10915,7 +10955,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore_reports.retention(product text, unit text, first_day date, last_day date, sandbox boolean) IS 'Cohorts by the unit (day, week, month, quarter, year) of the first paid charge of a product, without trials and introductory offers, and how many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product begins another cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. product null for all.';
+COMMENT ON FUNCTION appstore_reports.retention(product text, unit text, first_day date, last_day date, sandbox boolean) IS 'Cohorts by the unit (day, week, month, quarter, year) of the first paid charge of a product, without trials and introductory offers, and how many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product begins another cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. Subscriptions whose beginning is not known are left out. product null for all.';
 
 CREATE FUNCTION appstore_reports.subscriptions_daily(first_day date, last_day date, by text DEFAULT NULL::text, sandbox boolean DEFAULT false) RETURNS TABLE(day date, value text, subscriptions bigint, in_grace bigint, trials bigint, is_incomplete boolean)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -10998,7 +11038,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore_reports.trials(first_day date, last_day date, by text, every text, sandbox boolean) IS 'Free trials by the period in which they began, and how many became paid: converted have a paid charge as their next one, refunded one that was refunded since, pending have not ended and will renew. All others were abandoned. A period is incomplete until its last trial ended.';
+COMMENT ON FUNCTION appstore_reports.trials(first_day date, last_day date, by text, every text, sandbox boolean) IS 'Free trials by the period in which they began, and how many became paid: converted have a paid charge as their next one, however late, refunded one that was refunded since, pending have not ended and will renew. All others were abandoned. A period is incomplete until its last trial ended.';
 
 CREATE FUNCTION appstore_reports.usd_rate(currency text, day date) RETURNS numeric
     LANGUAGE sql STABLE
@@ -13542,9 +13582,9 @@ COMMENT ON COLUMN appstore.repairs.actor IS 'The person or login that asked for 
 
 COMMENT ON COLUMN appstore.repairs.asked_at IS 'When it was asked for.';
 
-COMMENT ON COLUMN appstore.repairs.expected IS 'How many events met the conditions then; 10001 means more than 10,000.';
+COMMENT ON COLUMN appstore.repairs.expected IS 'How many events were to be repaired: those that met the conditions then; of more than 10,000, the most that the person named.';
 
-COMMENT ON COLUMN appstore.repairs.state IS 'running; done; stopped (by an operator); failed: the database refused a step.';
+COMMENT ON COLUMN appstore.repairs.state IS 'running; done; stopped: by an operator, or since the actor is none now; failed: the database refused a step.';
 
 COMMENT ON COLUMN appstore.repairs.run_at IS 'When its next step is due.';
 
@@ -13589,7 +13629,7 @@ COMMENT ON COLUMN appstore.repair_status.asked_at IS 'When it was asked for.';
 
 COMMENT ON COLUMN appstore.repair_status.state IS 'running, done, stopped or failed.';
 
-COMMENT ON COLUMN appstore.repair_status.expected IS 'How many events met the conditions then; 10001 means more than 10,000.';
+COMMENT ON COLUMN appstore.repair_status.expected IS 'How many events were to be repaired: those that met the conditions then; of more than 10,000, the most that the person named.';
 
 COMMENT ON COLUMN appstore.repair_status.repaired IS 'How many events were repaired so far.';
 
@@ -14162,6 +14202,7 @@ CREATE VIEW appstore_reports.numbered AS
     c.refunded_percentage,
     c.stated_at,
     row_number() OVER contract AS renewal_number,
+    ((row_number() OVER contract = 1) AND (c.transaction_reason IS NOT NULL) AND (c.transaction_id <> c.original_transaction_id)) AS is_first_known,
     COALESCE((lag(c.is_trial) OVER contract AND (NOT c.is_trial)), false) AS is_trial_conversion,
     lead(c.is_trial) OVER contract AS next_is_trial,
     (lead(c.refunded_at) OVER contract IS NOT NULL) AS next_is_refunded
@@ -14189,6 +14230,8 @@ COMMENT ON COLUMN appstore_reports.numbered.refunded_percentage IS 'See charges.
 COMMENT ON COLUMN appstore_reports.numbered.stated_at IS 'See charges.';
 
 COMMENT ON COLUMN appstore_reports.numbered.renewal_number IS '1 for the first charge of the contract; a trial counts.';
+
+COMMENT ON COLUMN appstore_reports.numbered.is_first_known IS 'Whether it is the first charge that is known of a contract which began before. Of what only a receipt tells this is not known: false.';
 
 COMMENT ON COLUMN appstore_reports.numbered.is_trial_conversion IS 'Whether it is paid and the charge before it was a trial.';
 

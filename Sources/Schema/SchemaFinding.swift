@@ -26,6 +26,10 @@ package struct SchemaFinding: Sendable {
         try Self.requireSchema(row)
         version = try Self.version(answers[1][0], expected)
         guard try row.decode("may_execute") else { throw try Self.wrongRole(row, expected) }
+        let login: String = try row.decode("login")
+        guard !expected.isLogin || login == expected.role else {
+            throw SchemaError(.wrongRole, "the login is \(login), which the audit would name for each person: log in as \(expected.role)")
+        }
         (database, role) = (try row.decode("database"), try row.decode("role"))
         (isSuperuser, isMember) = (try row.decode("is_superuser"), try row.decode("is_member"))
     }
@@ -81,7 +85,8 @@ package struct SchemaFinding: Sendable {
         Statement(
             name: "schema_role",
             """
-            SELECT current_database()::text AS database, current_user::text AS role, n.oid IS NOT NULL AS has_schema,
+            SELECT current_database()::text AS database, current_user::text AS role, session_user::text AS login,
+                   n.oid IS NOT NULL AS has_schema,
                    EXISTS (SELECT FROM pg_catalog.pg_class AS c WHERE c.relnamespace = n.oid AND c.relname = 'schema_history') AS has_history,
                    coalesce(pg_catalog.has_schema_privilege(n.oid, 'USAGE'), false)
                    AND coalesce((SELECT bool_or(pg_catalog.has_function_privilege(p.oid, 'EXECUTE')) FROM pg_catalog.pg_proc AS p

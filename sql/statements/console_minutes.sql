@@ -1,19 +1,26 @@
--- Counts by the minute which events arrived and were settled in the last three hours, and how long they took. Of more than 10,000 settled
--- events it counts the latest.
+-- Counts by the minute which events arrived and were settled in the last three hours, and how long they took. Events without outcome arrived,
+-- too. Of more than 10,000 events with outcome, or without, it counts the latest.
 -- The console's page Overview sends it, as appstore_viewer.
 -- Returns a row for each minute, oldest first, from the first one of which all events were counted; delays are in milliseconds.
 WITH latest AS MATERIALIZED (
     SELECT o.received_at, o.settled_at, row_number() OVER (ORDER BY o.settled_at DESC, o.event_id DESC) AS place
     FROM appstore.outcomes AS o WHERE o.settled_at > statement_timestamp() - interval '3 hours'
     ORDER BY o.settled_at DESC, o.event_id DESC LIMIT 10000
+), waiting AS MATERIALIZED (
+    SELECT i.received_at
+    FROM (SELECT q.event_id FROM appstore.inbox_queue AS q ORDER BY q.event_id DESC LIMIT 10000) AS q
+    CROSS JOIN LATERAL (SELECT i.received_at FROM appstore.inbox_status AS i WHERE i.event_id = q.event_id LIMIT 1) AS i
+    WHERE i.received_at > statement_timestamp() - interval '3 hours'
 ), counted AS MATERIALIZED (
-    SELECT CASE WHEN count(*) < 10000 THEN date_trunc('minute', statement_timestamp()) - interval '3 hours'
-                ELSE date_trunc('minute', min(l.settled_at)) END + interval '1 minute' AS since,
+    SELECT greatest(date_trunc('minute', statement_timestamp()) - interval '3 hours',
+                    CASE WHEN count(*) = 10000 THEN date_trunc('minute', min(l.settled_at)) END,
+                    (SELECT date_trunc('minute', min(w.received_at)) FROM waiting AS w HAVING count(*) = 10000)) + interval '1 minute' AS since,
            percentile_disc(0.5) WITHIN GROUP (ORDER BY l.settled_at - l.received_at) AS p50,
            percentile_disc(0.99) WITHIN GROUP (ORDER BY l.settled_at - l.received_at) AS p99
     FROM latest AS l
 ), arrived AS (
-    SELECT date_trunc('minute', l.received_at) AS minute, count(*) AS events FROM latest AS l GROUP BY 1
+    SELECT date_trunc('minute', a.received_at) AS minute, count(*) AS events
+    FROM (SELECT l.received_at FROM latest AS l UNION ALL SELECT w.received_at FROM waiting AS w) AS a GROUP BY 1
 ), settled AS (
     SELECT date_trunc('minute', l.settled_at) AS minute, count(*) AS events FROM latest AS l GROUP BY 1
 )

@@ -26,8 +26,10 @@ COMMENT ON COLUMN appstore.repairs.filter IS 'Which events.';
 COMMENT ON COLUMN appstore.repairs.note IS 'Free text of the actor, as in audit_log: do not name users here. Of a discard, the reason of the outcomes.';
 COMMENT ON COLUMN appstore.repairs.actor IS 'The person or login that asked for it.';
 COMMENT ON COLUMN appstore.repairs.asked_at IS 'When it was asked for.';
-COMMENT ON COLUMN appstore.repairs.expected IS 'How many events met the conditions then; 10001 means more than 10,000.';
-COMMENT ON COLUMN appstore.repairs.state IS 'running; done; stopped (by an operator); failed: the database refused a step.';
+COMMENT ON COLUMN appstore.repairs.expected IS
+    'How many events were to be repaired: those that met the conditions then; of more than 10,000, the most that the person named.';
+COMMENT ON COLUMN appstore.repairs.state IS
+    'running; done; stopped: by an operator, or since the actor is none now; failed: the database refused a step.';
 COMMENT ON COLUMN appstore.repairs.run_at IS 'When its next step is due.';
 COMMENT ON COLUMN appstore.repairs.progress IS 'What the last step returned; before the first one, when the repair was asked for.';
 COMMENT ON COLUMN appstore.repairs.ended_at IS 'When it was no longer running.';

@@ -13,7 +13,8 @@ COMMENT ON COLUMN appstore.repair_status.note IS 'Why.';
 COMMENT ON COLUMN appstore.repair_status.actor IS 'The person or login that asked for it.';
 COMMENT ON COLUMN appstore.repair_status.asked_at IS 'When it was asked for.';
 COMMENT ON COLUMN appstore.repair_status.state IS 'running, done, stopped or failed.';
-COMMENT ON COLUMN appstore.repair_status.expected IS 'How many events met the conditions then; 10001 means more than 10,000.';
+COMMENT ON COLUMN appstore.repair_status.expected IS
+    'How many events were to be repaired: those that met the conditions then; of more than 10,000, the most that the person named.';
 COMMENT ON COLUMN appstore.repair_status.repaired IS 'How many events were repaired so far.';
 COMMENT ON COLUMN appstore.repair_status.checked_upto IS 'The last event that was checked; the walk goes by id.';
 COMMENT ON COLUMN appstore.repair_status.ended_at IS 'When it ended.';

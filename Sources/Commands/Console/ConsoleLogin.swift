@@ -24,7 +24,8 @@ struct ConsoleLogin: AsyncParsableCommand {
         let reader = try service.reader(address, database)
         try reader.requireValid([Settings.consoleListen.description, Settings.consoleOrigin.description])
         let listen = try reader.required(Settings.consoleListen)
-        let origin = try reader.optional(Settings.consoleOrigin) ?? "http://\(listen.isUnix ? "localhost" : listen.description)"
+        let port = listen.port.map { ":\($0)" } ?? ""
+        let origin = try reader.optional(Settings.consoleOrigin) ?? "http://\(OriginPolicy.host)\(port)"
         var generator = SystemRandomNumberGenerator()
         let token = ConsoleSecret(using: &generator)
         let expected = SchemaExpectation(role: "appstore_viewer", function: "make_console_login")

@@ -77,6 +77,7 @@ struct ConsoleServe: DaemonCommand {
             configuration: ConsoleServer.Configuration(settings) { names.current },
             pool: pool,
             health: { await DoctorCheck.health(through: pool, reader) },
+            bodyCheck: Explanation.bodyCheck(reader, logger),
             logger: logger,
             metrics: registry,
             refusalLog: refusalLog

@@ -34,6 +34,17 @@ extension Explanation {
         }
     }
 
+    /// The members `if_run_now`, `request`, `verification` and `facts`, for a role that may not read the bodies of other events.
+    static func checks(_ event: InboxEvent, by reader: EventReader, in transaction: Transaction) async throws -> JSONObject {
+        let body = ExplainedBody(event, by: reader)
+        var document = body.members
+        document["payloads"] = nil
+        if let facts = body.facts {
+            document["facts"] = .array(try await standings(of: facts, in: transaction, reader, readsOthers: false) + others(in: facts))
+        }
+        return document
+    }
+
     /// By what the body says; else, when it is gone or does not pass, by the labels of its outcome.
     private static func statement(_ eventID: Int64, _ body: ExplainedBody?) -> Statement {
         let (facts, labels) = (body?.facts, body?.labels)
@@ -53,7 +64,12 @@ extension Explanation {
     private static func contracts(in facts: EventFacts) -> [String] { Set(facts.lockedContracts.map(\.id)).sorted() }
 
     /// How each fact stands to its register, and which event brought what the register holds instead.
-    private static func standings(of facts: EventFacts, in transaction: Transaction, _ reader: EventReader) async throws -> [JSONValue] {
+    private static func standings(
+        of facts: EventFacts,
+        in transaction: Transaction,
+        _ reader: EventReader,
+        readsOthers: Bool = true
+    ) async throws -> [JSONValue] {
         let stated = StatedFact.all(in: facts)
         let held = try await transaction.query(
             Statement(
@@ -65,7 +81,7 @@ extension Explanation {
             )
         ).map { try $0.version() }
         let isHeld = zip(stated, held).allSatisfy { $0.version == $1 }
-        let others = isHeld ? [:] : try await otherVersions(about: facts, in: transaction, reader)
+        let others = isHeld || !readsOthers ? [:] : try await otherVersions(about: facts, in: transaction, reader)
         return zip(stated, held).map { fact, version in
             fact.json(FactStatus(of: fact.version, held: version, others: others[fact.register] ?? []))
         }

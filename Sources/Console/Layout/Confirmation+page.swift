@@ -9,6 +9,7 @@ extension Confirmation {
                 form.ownFields.map { hiddenField(name: $0.name, value: $0.value) }
                 hiddenField(name: ActionForm.confirmedName, value: "yes")
                 count.map { hiddenField(name: ActionForm.seenName, value: "\($0)") }
+                fields
             }
         }
     }

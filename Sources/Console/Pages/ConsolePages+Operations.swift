@@ -1,7 +1,7 @@
 /// The pages about events, customers, repairs and what goes out, and what is done on them.
 extension ConsolePages {
     static let operations: [any ConsolePage] =
-        [EventsPage(), EventPage(), RepairsPage(), OutgoingPage(), EndpointPage(), ReportsPage(), ReportFile()] + CustomerPage.all
+        [EventsPage(), RepairsPage(), OutgoingPage(), EndpointPage(), ReportsPage(), ReportFile()] + CustomerPage.all
 
     static let operationActions: [any ConsoleAction] =
         [RepairEvents(), RequeueEvent(), DiscardEvent(), ShowBody(), ForgetUser(), StopRepair()] + LinkOwner.all

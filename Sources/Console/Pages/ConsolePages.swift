@@ -6,8 +6,10 @@ struct ConsolePages: Sendable {
     let pages: [any ConsolePage]
     let actions: [any ConsoleAction]
 
-    init(health: @escaping HealthReport) {
-        pages = [OverviewPage(), AttentionPage(), AuditPage(), SessionsPage(), HealthPage(report: health)] + Self.operations
-        actions = [EndSession()] + Self.operationActions
+    init(health: @escaping HealthReport, bodyCheck: BodyCheck? = nil) {
+        pages =
+            [OverviewPage(), AttentionPage(), AuditPage(), SessionsPage(), HealthPage(reports: HealthReports(health))]
+            + [EventPage(checksBodies: bodyCheck != nil)] + Self.operations
+        actions = [EndSession(), CheckBody(check: bodyCheck)] + Self.operationActions
     }
 }

@@ -11,6 +11,8 @@ package struct ActionForm: Sendable {
     /// The names of the fields that the confirmation adds.
     static let confirmedName = "confirmed"
     static let seenName = "seen"
+    static let wordName = "word"
+    static let limitName = "limit"
     /// The most characters of a field.
     private static let maximumLength = 4096
 
@@ -74,6 +76,14 @@ package struct ActionForm: Sendable {
         return abs(count - seen) * 10 <= seen
     }
 
+    /// The most rows that the person has named where there are too many to count, with the word that was asked for.
+    func limit(confirmedBy word: String) -> Int64? {
+        guard isConfirmed, self[Self.wordName]?.lowercased() == word else { return nil }
+        return self[Self.limitName].flatMap { Int32($0) }.flatMap { $0 > 0 ? Int64($0) : nil }
+    }
+
     /// The fields without those of a confirmation.
-    var ownFields: [(name: String, value: String)] { fields.filter { ![Self.confirmedName, Self.seenName].contains($0.name) } }
+    var ownFields: [(name: String, value: String)] {
+        fields.filter { ![Self.confirmedName, Self.seenName, Self.wordName, Self.limitName].contains($0.name) }
+    }
 }

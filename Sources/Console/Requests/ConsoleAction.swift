@@ -49,6 +49,8 @@ package struct Confirmation: Sendable {
     package let count: Int64?
     /// What will happen.
     package let explanation: Markup
+    /// What the person has to fill in besides; the names of its fields are those that the action adds to a confirmation.
+    package var fields = Markup.empty
 
     package init(title: String, button: String, isDangerous: Bool = false, count: Int64? = nil, @MarkupBuilder explanation: () -> Markup) {
         (self.title, self.button, self.isDangerous, self.count, self.explanation) = (title, button, isDangerous, count, explanation())

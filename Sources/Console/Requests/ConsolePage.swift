@@ -40,6 +40,8 @@ package struct PageRequest: Sendable {
 /// What a page says.
 package enum PageAnswer: Sendable {
     case page(Page)
+    /// A page that takes long, or connections of its own: it is made after the transaction of the request.
+    case later(@Sendable () async -> Page)
     /// A file to save, such as CSV.
     case file(name: String, mediaType: String, text: String)
 }

@@ -44,6 +44,7 @@ package struct ConsoleProblem: Error, Sendable {
         title: "It takes too long",
         detail: "The database needed more than five seconds. Narrow the search, or ask the same in psql."
     )
+    static let held = conflict("A worker or a repair holds what this would change. Try again in some seconds.")
     static let unavailable = ConsoleProblem(
         status: 503,
         title: "The database does not answer",

@@ -15,6 +15,11 @@ package struct PageQuery: Sendable {
 
     package subscript(name: String) -> String? { values[name] }
 
+    /// All items but the environment, which each page has, by their names.
+    var items: [(name: String, value: String)] {
+        values.filter { $0.key != "environment" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
     /// An item that is a whole number, such as a place in a list; nil where it is missing.
     ///
     /// - Throws: status 400 where it is no number.

@@ -1,7 +1,7 @@
 import HTTPServing
 
 /// Which requests come from pages of the console itself.
-struct OriginPolicy: Sendable {
+package struct OriginPolicy: Sendable {
     /// The origin that browsers see, such as `https://console.example.com`; nil where the console is reached on this machine without TLS.
     let origin: String?
 
@@ -20,6 +20,9 @@ struct OriginPolicy: Sendable {
         }
     }
 
+    /// The name for this machine in links. Cookies ignore ports: those of this name reach no other service of the machine.
+    package static let host = "appstore-inbox.localhost"
+
     /// Refuses a request for another host: a name that an attacker lets resolve to this machine.
     func checkHost(_ request: Request) throws(ConsoleProblem) {
         guard origin == nil else { return }
@@ -32,6 +35,6 @@ struct OriginPolicy: Sendable {
 
     private static func isThisMachine(_ host: String) -> Bool {
         let name = host.hasPrefix("[") ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
-        return ["localhost", "127.0.0.1", "[::1]"].contains(name)
+        return [Substring(Self.host), "localhost", "127.0.0.1", "[::1]"].contains(name)
     }
 }

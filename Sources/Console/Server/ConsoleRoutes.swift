@@ -42,6 +42,8 @@ struct ConsoleRoutes: Sendable {
             do throws(ConsoleProblem) {
                 try access.origin.checkHost(request)
                 if method == .POST { try access.origin.checkPost(request) }
+                // PostgreSQL has no such text.
+                guard !request.values.values.contains(where: { $0.utf8.contains(0) }) else { throw .notFound("There is no such page.") }
                 response = try await respond(request)
             } catch {
                 response = refusal(error, area)
@@ -55,23 +57,26 @@ struct ConsoleRoutes: Sendable {
         let query = try PageQuery(request.query)
         let environment = try environment(query)
         let asked = PageRequest(values: request.values, query: query)
-        return try await transactions.reading(try access.credential(of: request)) { person, transaction in
+        let (person, answer) = try await transactions.reading(try access.credential(of: request)) { person, transaction in
             let context = ConsoleContext(
                 person: person,
                 environment: environment,
                 isReadOnly: isReadOnly,
                 transaction: transaction
             )
-            switch try await page.answer(asked, context) {
-            case .file(let name, let mediaType, let text): return file(name, mediaType, text)
-            case .page(let content):
-                var layout = layout(person, page.area, environment, request)
-                layout.notice = access.cookies.notice(of: request)
-                var response = document(layout.document(content))
-                if layout.notice != nil { response.headers.add(name: "set-cookie", value: access.cookies.endNotice) }
-                return response
-            }
+            return (person, try await page.answer(asked, context))
         }
+        let content: Page
+        switch answer {
+        case .file(let name, let mediaType, let text): return file(name, mediaType, text)
+        case .page(let page): content = page
+        case .later(let make): content = await make()
+        }
+        var layout = layout(person, page.area, environment, query.items.reduce(url(request)) { $0.with($1.name, $1.value) })
+        layout.notice = access.cookies.notice(of: request)
+        var response = document(layout.document(content))
+        if layout.notice != nil { response.headers.add(name: "set-cookie", value: access.cookies.endNotice) }
+        return response
     }
 
     private func perform(_ action: any ConsoleAction, _ request: Request) async throws(ConsoleProblem) -> Response {
@@ -81,12 +86,13 @@ struct ConsoleRoutes: Sendable {
         let environment = try environment(try PageQuery(request.query))
         return try await transactions.acting(credential, action.right) { person, transaction in
             let context = ConsoleContext(person: person, environment: environment, isReadOnly: false, transaction: transaction)
-            let layout = layout(person, action.area, environment, request)
+            // The answer to a form has no address for the other environment.
+            let layout = layout(person, action.area, environment, action.area.url)
             switch try await action.perform(form, context) {
             case .done(let url, let words): return redirect(to: url, cookie: access.cookies.setNotice(words))
             case .page(let content): return document(layout.document(content))
             case .confirm(let confirmation):
-                let url = layout.url.with("environment", environment == "Production" ? nil : environment)
+                let url = url(request).with("environment", environment == "Production" ? nil : environment)
                 return document(layout.document(confirmation.page(for: form, at: url)))
             }
         }
@@ -98,16 +104,19 @@ struct ConsoleRoutes: Sendable {
         return environment
     }
 
-    private func layout(_ person: ConsolePerson, _ area: ConsoleArea, _ environment: String, _ request: Request) -> Layout {
-        let segments = request.path.split(separator: "/").map { PercentEncoding.decode($0) ?? "" }
-        return Layout(
+    private func url(_ request: Request) -> ConsoleURL {
+        ConsoleURL(segments: request.path.split(separator: "/").map { PercentEncoding.decode($0) ?? "" })
+    }
+
+    private func layout(_ person: ConsolePerson, _ area: ConsoleArea, _ environment: String, _ url: ConsoleURL) -> Layout {
+        Layout(
             assets: assets,
             person: person,
             area: area,
             environment: environment,
             isReadOnly: isReadOnly,
             canLogOut: access.hasLogins,
-            url: ConsoleURL(segments: segments)
+            url: url
         )
     }
 }
@@ -128,7 +137,8 @@ extension ConsoleRoutes {
         guard let text = try ActionForm(request)["token"], let token = ConsoleSecret(text) else { throw .unusedLink }
         var generator = SystemRandomNumberGenerator()
         let secret = ConsoleSecret(using: &generator)
-        let person = try await transactions.row(ConsoleSession.begin(token, secret)) { try ConsoleSession($0).person }
+        let former = access.cookies.session(of: request).map { ConsoleSession.end($0) }
+        let person = try await transactions.row(ConsoleSession.begin(token, secret), then: former) { try ConsoleSession($0).person }
         guard person != nil else { throw .unusedLink }
         return redirect(to: ConsoleURL(), cookie: access.cookies.setSession(secret, seconds: 12 * 3600))
     }

@@ -48,12 +48,14 @@ package struct ConsoleServer: Service {
     /// - Parameters:
     ///   - pool: connections of role `appstore_console`; it must still run when this service shuts down.
     ///   - health: makes the checks that the page Health shows.
+    ///   - bodyCheck: verifies the body of an event; nil where the console has not the settings for that.
     ///   - onBound: called with the port, nil for a Unix socket, when the address is bound.
     /// - Throws: `ServerError` when the configuration is invalid.
     package init(
         configuration: Configuration,
         pool: ConnectionPool,
         health: @escaping HealthReport,
+        bodyCheck: BodyCheck? = nil,
         eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
@@ -62,7 +64,7 @@ package struct ConsoleServer: Service {
     ) throws(ServerError) {
         try configuration.limits.validate()
         admission = Admission(configuration.limits)
-        let pages = ConsolePages(health: health)
+        let pages = ConsolePages(health: health, bodyCheck: bodyCheck)
         let routes = ConsoleRoutes(
             pages: pages,
             access: Access(configuration),

@@ -38,12 +38,17 @@ struct ConsoleTransactions: Sendable {
         }
     }
 
-    /// Runs one statement as `appstore_console`.
+    /// Runs one statement as `appstore_console`, and a second one where the first returns a row.
     func row<Value: Sendable>(
         _ statement: Statement,
+        then second: Statement? = nil,
         _ read: (Row) throws -> Value
     ) async throws(ConsoleProblem) -> Value? {
-        try await perform { transaction in try await transaction.query(statement).first.map(read) }
+        try await perform { transaction in
+            guard let row = try await transaction.query(statement).first else { return nil }
+            if let second { _ = try await transaction.query(second) }
+            return try read(row)
+        }
     }
 
     private func person(
@@ -69,19 +74,25 @@ struct ConsoleTransactions: Sendable {
             throw problem
         } catch let error as PostgresError {
             throw problem(error)
-        } catch {
-            // The task was cancelled: the server is shutting down.
+        } catch is CancellationError {
+            // The server is shutting down.
             throw .unavailable
+        } catch {
+            logger.error("the console cannot read what the database answered", metadata: ["error": "\(error)"])
+            throw .broken
         }
     }
 
     private func problem(_ error: PostgresError) -> ConsoleProblem {
         let metadata: Logger.Metadata = ["error": "\(error)"]
-        // What functions of the schema refuse is written for the person who called them.
         if error.sqlState == .queryCanceled { return .tooSlow }
-        if let state = error.sqlState, Self.explained.contains(state) {
+        if error.sqlState == .lockNotAvailable { return .held }
+        // What functions of the schema refuse is written for the person who called them. They name no constraint.
+        if let state = error.sqlState, Self.explained.contains(state), error.constraint == nil {
             return .conflict([error.message, error.hint].compactMap(\.self).joined(separator: ". "))
         }
+        // A data exception.
+        if error.sqlState?.conditionClass == "22" { return .badRequest("A value in the address or the form is out of range.") }
         guard error.isRetryable || error.isConnectionLoss || error.code == .closed else {
             logger.error("the database refused what the console asked", metadata: metadata)
             return .broken

@@ -10,8 +10,17 @@ package struct RevocationRegister: Sendable {
 
     /// The revocations that have an effect.
     package static func revocations(_ connection: Connection) async throws -> Revocations {
+        try revocations(try await connection.query(Statement(.certificateRevocations)))
+    }
+
+    /// The revocations that have an effect, for a role that may read certificates.
+    package static func revocations(_ transaction: Transaction) async throws -> Revocations {
+        try revocations(try await transaction.query(Statement(.certificateRevocations)))
+    }
+
+    private static func revocations(_ rows: Rows) throws -> Revocations {
         var revocations = Revocations()
-        for row in try await connection.query(Statement(.certificateRevocations)) {
+        for row in rows {
             let first: Int64? = try row.decode("from_ms")
             revocations.add(
                 try row.decode("fingerprint"),

@@ -7,7 +7,7 @@ import Testing
 struct EventSearchTests {
     private let now = Timestamp(millisecondsSince1970: 1_700_000_000_000)
 
-    private func search(_ text: String) throws -> EventSearch { try EventSearch(text, now: now) }
+    private func search(_ text: String) throws -> EventSearch { try EventSearch(text, in: "Production", now: now) }
 
     @Test func `qualifiers become the conditions of a repair`() throws {
         let search = try search(
@@ -22,7 +22,13 @@ struct EventSearchTests {
         #expect(search.canBeRepaired)
     }
 
-    @Test(arguments: ["contract:7", "uuid:7e3fb20b-4cdb-47cc-936d-99d65f608138", "source:history_v2", "outcome:waiting", ""])
+    @Test(arguments: [("outcome:failed", "Production"), ("outcome:failed env:sandbox", "Sandbox"), ("outcome:failed env:any", nil)])
+    func `the chosen environment holds where the search names none`(_ text: String, _ environment: String?) throws {
+        let search = try search(text)
+        #expect(search.filter.word("environment") == environment && search.canBeRepaired)
+    }
+
+    @Test(arguments: ["env:any", "contract:7", "uuid:7e3fb20b-4cdb-47cc-936d-99d65f608138", "source:history_v2", "outcome:waiting", ""])
     func `what no repair can ask for is searched only`(_ text: String) throws {
         #expect(try !search(text).canBeRepaired)
     }

@@ -50,7 +50,8 @@ struct EventTests {
     }
 
     @Test(arguments: [
-        "/events/999", "/events/x", "/customers/users/unknown", "/customers/contracts/9", "/outgoing/none", "/customers?q=unknown",
+        "/events/999", "/events/x", "/customers/users/%00",
+        "/customers/users/unknown", "/customers/contracts/9", "/outgoing/none", "/customers?q=unknown",
     ])
     func `what is unknown is said in words`(_ target: String) async throws {
         try await ConsoleScene.run { scene in

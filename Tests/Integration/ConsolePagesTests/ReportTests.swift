@@ -40,5 +40,12 @@ struct ReportTests {
         let report = try Report(PageQuery())
         let rows: [JSONObject] = [["a": "=1+1", "b": "x,\"y\"", "c": 7, "d": .null]]
         #expect(ReportTable(report: report, rows: rows).csv == "a,b,c,d\r\n'=1+1,\"x,\"\"y\"\"\",7,\r\n")
+        // An accent and a line feed after a sign make it another Character.
+        let hidden: [JSONObject] = [["a": "=\u{FE0F}1", "b": "\"\u{301}", "c": "x\ny", "d": " =1"]]
+        #expect(
+            ReportTable(report: report, rows: hidden).csv.utf8.elementsEqual(
+                "a,b,c,d\r\n'=\u{FE0F}1,\"\"\"\u{301}\",\"x\ny\",' =1\r\n".utf8
+            )
+        )
     }
 }

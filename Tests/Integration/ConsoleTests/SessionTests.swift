@@ -83,6 +83,34 @@ struct SessionTests {
             let out = try await console.send("POST", "/logout", cookie: cookie, fields: RunningConsole.sameOrigin, form: "")
             #expect(out.status == 200 && out.headers["set-cookie"]?.contains("Max-Age=0") == true)
             #expect(try await console.send("GET", "/", cookie: cookie).status == 401)
+            #expect(try await audit(console) == ["appstore_viewer begin_console_session", "appstore_viewer log_out_of_console"])
+        }
+    }
+
+    private func audit(_ console: RunningConsole) async throws -> [String] {
+        try await console.database.lines("SELECT actor || ' ' || action FROM appstore.audit_log ORDER BY audit_id")
+    }
+
+    @Test func `a browser that logs in again has ended its former session`() async throws {
+        try await RunningConsole.run { console in
+            let former = try await console.logIn(as: "appstore_viewer")
+            let wrong = try await console.send("POST", "/login", cookie: former, fields: RunningConsole.sameOrigin, form: "token=x")
+            #expect(wrong.status == 403)
+            #expect(try await console.send("GET", "/", cookie: former).status == 200)
+            let token = try await console.token(as: "appstore_operator")
+            let again = try await console.send("POST", "/login", cookie: former, fields: RunningConsole.sameOrigin, form: "token=\(token)")
+            #expect(again.status == 303)
+            #expect(try await console.send("GET", "/", cookie: former).status == 401)
+            #expect(try await audit(console).last == "appstore_viewer log_out_of_console")
+        }
+    }
+
+    @Test func `a person has at most ten links that are not used`() async throws {
+        try await RunningConsole.run { console in
+            for _ in 1...10 { _ = try await console.token(as: "appstore_viewer") }
+            let error = await #expect(throws: PostgresError.self) { try await console.token(as: "appstore_viewer") }
+            #expect(error?.hint == "Use one, or wait for 60 seconds.", "\(error?.description ?? "")")
+            _ = try await console.token(as: "appstore_operator")
         }
     }
 

@@ -66,7 +66,7 @@ struct Product {
 struct Life {
     private(set) var charges: [Charge] = []
 
-    /// All of it is over by the beginning of 2026.
+    /// All of it is over by the beginning of 2026. The first charges of some are not known.
     ///
     /// - Parameter isRegular: Whether nothing happens but renewals and the end.
     init(index: Int, isRegular: Bool = false, using random: inout SeededGenerator) {
@@ -92,6 +92,8 @@ struct Life {
             addSingle(template, price: isReceipt ? nil : 1_990, using: &random)
             return
         }
+        let unknown = isReceipt || isRegular || !random.chance(15) ? 0 : Int.random(in: 1...3, using: &random)
+        defer { charges.removeFirst(min(unknown, max(charges.count - 1, 0))) }
         var place = 0
         var isStandard = false
         while start < 1_735_689_600, place < 14 {

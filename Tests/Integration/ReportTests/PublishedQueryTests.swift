@@ -31,7 +31,7 @@ struct PublishedQueryTests {
         let published = try await scene.figures(Self.movement(first, last))
         let movement = try await scene.figures(
             """
-            SELECT period, ARRAY[new_subscriptions, renewals, expirations, churned]::numeric[]
+            SELECT period, ARRAY[new_subscriptions + first_known, renewals, expirations, churned]::numeric[]
             FROM appstore_reports.movement('\(first)', '\(last)', every => 'day')
             """
         )

@@ -13,6 +13,9 @@ struct ReportModel {
         let value: String
         /// When renewal of the contract was turned off and on, in order.
         let toggles: [Charge.Toggle]
+
+        /// Whether the contract began before, with charges that are not known.
+        var isFirstKnown: Bool { number == 1 && charge.reason != nil && charge.transaction_id != charge.original_transaction_id }
     }
 
     init(_ lives: [Life], by: String?, environment: String = "Production") {
@@ -98,7 +101,7 @@ struct ReportModel {
         return [7: 4, 14: 2, 30: 1, 91: 1.0 / 3, 182: 1.0 / 6, 365: 1.0 / 12][days] ?? 28 / Double(days)
     }
 
-    /// By period and value: new, renewals, expirations, churned, net.
+    /// By period and value: new, first known, renewals, expirations, churned, net.
     func movement(_ periods: [Period]) -> Figures {
         var figures = Figures()
         for placed in paid {
@@ -106,9 +109,11 @@ struct ReportModel {
                 let key = "\(period.first)|\(placed.value)"
                 let isNew = placed.number == 1 || placed.previous?.isTrial == true
                 if period.contains(placed.charge.start) {
-                    figures[key, default: [0, 0, 0, 0, 0]].add(isNew ? [1, 0, 0, 0, 1] : [0, 1, 0, -1, 1])
+                    figures[key, default: [0, 0, 0, 0, 0, 0]].add(
+                        placed.isFirstKnown ? [0, 1, 0, 0, 0, 1] : isNew ? [1, 0, 0, 0, 0, 1] : [0, 0, 1, 0, -1, 1]
+                    )
                 }
-                if let ended = placed.ended, period.contains(ended) { figures[key, default: [0, 0, 0, 0, 0]].add([0, 0, 1, 1, -1]) }
+                if let ended = placed.ended, period.contains(ended) { figures[key, default: [0, 0, 0, 0, 0, 0]].add([0, 0, 0, 1, 1, -1]) }
             }
         }
         return figures
@@ -116,7 +121,7 @@ struct ReportModel {
 
     /// By period and value: active at the start, churned, thousandths.
     func churn(_ periods: [Period]) -> Figures {
-        let churned = movement(periods).mapValues { $0[3] }
+        let churned = movement(periods).mapValues { $0[4] }
         var figures = Figures()
         for period in periods {
             let active = active(at: [period.first.previous]).filter { $0.value[0] > 0 }
@@ -169,6 +174,8 @@ struct ReportModel {
             grouping: paid.filter { !$0.charge.isIntro },
             by: { "\($0.charge.original_transaction_id)|\($0.charge.bundle_id)|\($0.charge.product_id)" }
         ) {
+            // The product with which the known part of a contract begins may have begun before.
+            guard !charges.contains(where: \.isFirstKnown) else { continue }
             let product = Product.all.first { key.hasSuffix("|\($0.id)") }
             let periodDays: [String: Double] = [
                 "pro.weekly": 7, "pro.monthly": 30.4375, "pro.quarterly": 91.3125, "pro.half": 182.625, "pro.yearly": 365.25,

@@ -42,7 +42,7 @@ struct ReportModelTests {
             #expect(differences(mrr, model.mrr(at: months.map { $0.next.previous })) == [], "MRR, \(name)")
             let movement = try await scene.figures(
                 """
-                SELECT concat_ws('|', period, value), ARRAY[new_subscriptions, renewals, expirations, churned, net]
+                SELECT concat_ws('|', period, value), ARRAY[new_subscriptions, first_known, renewals, expirations, churned, net]
                 FROM appstore_reports.movement(\(range), \(argument))
                 """
             )

@@ -96,7 +96,12 @@ struct ReportRuleTests {
         var paid = trial
         (paid.transaction_id, paid.original_transaction_id, paid.period, paid.offer_discount_type) = ("2", "2", "2", nil)
         (paid.start, paid.end) = (now - 3_600, now + 29 * 86_400)
-        try await scene.store([trial, paid])
+        // Apple charges up to a day before the period begins.
+        var (renewal, bought) = (paid, paid)
+        (renewal.transaction_id, renewal.period, renewal.reason) = ("3", "3", "RENEWAL")
+        (bought.transaction_id, bought.original_transaction_id, bought.period) = ("4", "4", "4")
+        (renewal.start, renewal.end, bought.start) = (now + 3_600, now + 30 * 86_400, now + 3_600)
+        try await scene.store([trial, paid, renewal, bought])
         func lines(_ query: String) async throws -> [String] { try await scene.database.lines("\(unsafeRaw: query)") }
         #expect(
             try await lines("SELECT concat_ws(' ', subscriptions, trials, is_incomplete) FROM appstore_reports.active_subscriptions()")
@@ -113,6 +118,36 @@ struct ReportRuleTests {
                 "SELECT concat_ws(' ', sum(new_subscriptions), sum(expirations)) FROM appstore_reports.movement(\(today) - 2, \(today) + 60)"
             ) == ["1 0"]
         )
+        #expect(
+            try await lines(
+                "SELECT concat_ws(' ', sum(renewals), sum(churned), sum(net)) FROM appstore_reports.movement(\(today) - 2, \(today) + 60)"
+            ) == ["0 0 1"]
+        )
+        #expect(try await lines("SELECT concat_ws(' ', sum(cohort_size), sum(subscriptions)) FROM appstore_reports.retention()") == ["1 1"])
+    }
+
+    @Test func `the first charge that is known of an older contract is neither a new subscription nor a cohort`() async throws {
+        let scene = try await ReportScene.make(lives: 0, seed: 1)
+        let (month, start) = (30 * 86_400, 1_704_067_200)
+        let known = (0..<2).map { place in
+            Charge(
+                transaction_id: "2\(place)",
+                original_transaction_id: "1",
+                period: "\(place)",
+                bundle_id: "com.example.one",
+                product_id: "pro.monthly",
+                reason: "RENEWAL",
+                start: start + place * month,
+                end: start + (place + 1) * month
+            )
+        }
+        try await scene.store(known)
+        let movement: Statement = """
+            SELECT concat_ws(' ', sum(new_subscriptions), sum(first_known), sum(renewals), sum(expirations), sum(net))
+            FROM appstore_reports.movement('2024-01-01', '2024-06-30')
+            """
+        #expect(try await scene.database.lines(movement) == ["0 1 1 2 0"])
+        #expect(try await scene.database.lines("SELECT product_identifier FROM appstore_reports.retention()") == [])
     }
 
     @Test func `the time zone of the session changes nothing`() async throws {

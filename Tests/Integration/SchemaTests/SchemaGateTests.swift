@@ -43,6 +43,19 @@ struct SchemaGateTests {
         #expect(log.text.contains("postgres is a superuser: connect as appstore_api"), "\(log.text)")
     }
 
+    @Test func `the console must log in as its role, by whose name the schema knows it`() async throws {
+        let database = try await InboxDatabase.make()
+        let name = "login_\(database.name)"
+        try await database.run("CREATE ROLE \(name) LOGIN; GRANT appstore_console TO \(name)")
+        let gate = SchemaGate(.console, logger: .silent)
+        let options = try ConnectionOptions(database.url(user: name) + "&options=-c%20role%3Dappstore_console")
+        let connection = try await Connection.open(options, logger: .silent)
+        await #expect(throws: SchemaError.self) { try await gate.check(connection) }
+        #expect(gate.refusal?.code == .wrongRole && gate.refusal?.description.hasSuffix("log in as appstore_console") == true)
+        await connection.close()
+        try await database.run("DROP ROLE \(name)")
+    }
+
     @Test func `a role without any privilege learns which role to connect as`() async throws {
         let database = try await InboxDatabase.make()
         try await database.run("CREATE ROLE gate_stranger LOGIN")

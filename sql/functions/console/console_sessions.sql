@@ -19,6 +19,10 @@ BEGIN
             USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT appstore_viewer or appstore_operator to it.';
     END IF;
     DELETE FROM appstore.console_logins AS l WHERE l.expires_at < clock_timestamp();
+    IF (SELECT count(*) FROM appstore.console_logins AS l WHERE l.person = session_user) >= 10 THEN
+        RAISE EXCEPTION '10 links of % are not used yet', quote_ident(session_user)
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Use one, or wait for 60 seconds.';
+    END IF;
     INSERT INTO appstore.console_logins AS l (token_hash, person, role, shows_bodies, expires_at)
     VALUES (make_console_login.token_hash, session_user,
             CASE WHEN appstore.has_console_role(session_user, 'operator') THEN 'operator' ELSE 'viewer' END,
@@ -71,8 +75,13 @@ COMMENT ON FUNCTION appstore.console_session IS
 
 CREATE FUNCTION appstore.log_out_of_console(session_hash bytea) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    UPDATE appstore.console_sessions AS s SET ended_at = clock_timestamp(), ended_by = s.person
-    WHERE s.session_hash = log_out_of_console.session_hash AND s.ended_at IS NULL
+    WITH ended AS (
+        UPDATE appstore.console_sessions AS s SET ended_at = clock_timestamp(), ended_by = s.person
+        WHERE s.session_hash = log_out_of_console.session_hash AND s.ended_at IS NULL AND s.expires_at > clock_timestamp()
+        RETURNING s.session_id, s.person, s.ended_at
+    )
+    INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
+    SELECT e.ended_at, e.person, 'log_out_of_console', '{}', jsonb_build_object('session_id', e.session_id) FROM ended AS e
 $$;
 COMMENT ON FUNCTION appstore.log_out_of_console IS 'Ends the session of a cookie.';
 

@@ -22,7 +22,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.begin_repair IS
-    'Asks for a repair of all events that meet the conditions and were settled before. The console takes its steps. Returns its number.';
+    'Asks for a repair of the events that meet the conditions and were settled before, in the order of their ids: it ends with the step in which '
+    'it has repaired as many as expected. The console takes its steps. Returns its number.';
 
 CREATE FUNCTION appstore.stop_repair(repair_id bigint, note text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -41,34 +42,52 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.stop_repair IS
-    'Ends a repair that is running, after the step in flight. What it has repaired stays repaired. False where it had ended already.';
+    'Ends a repair that is running; a step in flight is the last one. What it has repaired stays repaired. False where it had ended already.';
 
 CREATE FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    v_next     bigint;
     v_repair   appstore.repairs;
     v_progress appstore.repair_progress;
+    v_is_done  boolean;
 BEGIN
-    SELECT r.* INTO v_repair FROM appstore.repairs AS r
-    WHERE r.state = 'running' AND r.run_at <= clock_timestamp() ORDER BY r.run_at, r.repair_id LIMIT 1 FOR UPDATE SKIP LOCKED;
-    IF FOUND THEN
-        repair_id := v_repair.repair_id;
+    -- 1. An advisory lock is for the step, so that the row stays free for appstore.stop_repair. It is read again under the lock.
+    FOR v_next IN
+        SELECT r.repair_id FROM appstore.repairs AS r WHERE r.state = 'running' AND r.run_at <= clock_timestamp() ORDER BY r.run_at, r.repair_id
+    LOOP
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(hashtextextended('appstore.take_repair_step', v_next));
+        SELECT r.* INTO v_repair FROM appstore.repairs AS r
+        WHERE r.repair_id = v_next AND r.state = 'running' AND r.run_at <= clock_timestamp();
+        EXIT WHEN FOUND;
+    END LOOP;
+    repair_id := v_repair.repair_id;
+
+    -- 2. Its step. A person whom a proxy names is no login.
+    IF EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = v_repair.actor)
+       AND NOT appstore.has_console_role(v_repair.actor, 'operator') THEN
+        UPDATE appstore.repairs AS r SET state = 'stopped', ended_at = clock_timestamp(), last_error = v_repair.actor || ' is no operator now'
+        WHERE r.repair_id = v_repair.repair_id AND r.state = 'running';
+    ELSIF repair_id IS NOT NULL THEN
         BEGIN
             PERFORM set_config('appstore.actor', v_repair.actor, true);
             v_progress := appstore.repair_step(v_repair.action, v_repair.filter, v_repair.note, v_repair.progress);
+            v_is_done := v_progress.is_done OR v_progress.events >= v_repair.expected;
+            -- It may have been stopped meanwhile: what this step has repaired counts all the same.
             UPDATE appstore.repairs AS r SET progress = v_progress, last_error = NULL, run_at = clock_timestamp() + v_progress.pause,
-                   state = CASE WHEN v_progress.is_done THEN 'done' ELSE 'running' END,
-                   ended_at = CASE WHEN v_progress.is_done THEN clock_timestamp() END
+                   state = CASE WHEN r.state = 'running' AND v_is_done THEN 'done' ELSE r.state END,
+                   ended_at = CASE WHEN r.state = 'running' AND v_is_done THEN clock_timestamp() ELSE r.ended_at END
             WHERE r.repair_id = v_repair.repair_id;
         EXCEPTION
-            -- WHEN OTHERS is not for what a timeout cancels.
-            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR query_canceled THEN
+            -- WHEN OTHERS is not for what a timeout cancels, which is an operator_intervention.
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_resources OR operator_intervention
+                OR system_error THEN
                 UPDATE appstore.repairs AS r SET run_at = clock_timestamp() + interval '5 seconds', last_error = SQLERRM
                 WHERE r.repair_id = v_repair.repair_id;
             WHEN OTHERS THEN
                 UPDATE appstore.repairs AS r SET state = 'failed', ended_at = clock_timestamp(), last_error = SQLERRM
-                WHERE r.repair_id = v_repair.repair_id;
+                WHERE r.repair_id = v_repair.repair_id AND r.state = 'running';
         END;
     END IF;
     pause := (SELECT greatest(extract(epoch FROM min(r.run_at) - clock_timestamp()), 0)

@@ -17,8 +17,10 @@ DECLARE
     v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
 BEGIN
     PERFORM appstore_reports.check_arguments(by);
-    IF cardinality(days) > 10000 THEN
-        RAISE EXCEPTION 'the range has % days, at most 10000 are possible', cardinality(days) USING ERRCODE = 'invalid_parameter_value';
+    -- The range is multiplied by all values and currencies.
+    IF cardinality(days) > (CASE WHEN by IS NULL THEN 10000 ELSE 1100 END) THEN
+        RAISE EXCEPTION 'the range has % days, at most 10000 are possible, or 1100 with by', cardinality(days)
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN QUERY
     WITH grouped AS (

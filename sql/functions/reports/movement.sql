@@ -1,7 +1,7 @@
 CREATE FUNCTION appstore_reports.movement(
     first_day date, last_day date, by text DEFAULT NULL, every text DEFAULT 'month', sandbox boolean DEFAULT false)
-RETURNS TABLE (period date, value text, new_subscriptions bigint, renewals bigint, expirations bigint, churned bigint, net bigint,
-               is_incomplete boolean)
+RETURNS TABLE (period date, value text, new_subscriptions bigint, first_known bigint, renewals bigint, expirations bigint, churned bigint,
+               net bigint, is_incomplete boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
 SET search_path = pg_catalog, pg_temp SET "TimeZone" = 'UTC' SET jit = off
 SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
@@ -12,18 +12,21 @@ BEGIN
     PERFORM appstore_reports.check_arguments(by, every);
     RETURN QUERY
     WITH paid AS (
-        SELECT n.purchase_date, n.ended_at, n.renewal_number = 1 OR n.is_trial_conversion AS is_new,
+        SELECT n.purchase_date, n.ended_at, n.is_first_known, (n.renewal_number = 1 OR n.is_trial_conversion) AND NOT n.is_first_known AS is_new,
                appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
                                           n.offer_discount_type, n.currency) AS value
         FROM appstore_reports.numbered AS n
         WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_trial AND n.expires_date > n.purchase_date
+          AND n.purchase_date < now() -- Apple charges up to a day ahead
     ), happened AS (
-        SELECT p.value, p.purchase_date AS at, p.is_new::integer AS began, (NOT p.is_new)::integer AS renewed, 0 AS ended FROM paid AS p
+        SELECT p.value, p.purchase_date AS at, p.is_new::integer AS began, p.is_first_known::integer AS found,
+               (NOT p.is_new AND NOT p.is_first_known)::integer AS renewed, 0 AS ended
+        FROM paid AS p
         UNION ALL
-        SELECT p.value, p.ended_at, 0, 0, 1 FROM paid AS p WHERE p.ended_at <= now()
+        SELECT p.value, p.ended_at, 0, 0, 0, 1 FROM paid AS p WHERE p.ended_at <= now()
     )
-    SELECT r.period, h.value, sum(h.began), sum(h.renewed), sum(h.ended), sum(h.ended) - sum(h.renewed),
-           sum(h.began) - sum(h.ended) + sum(h.renewed), r.next > now()
+    SELECT r.period, h.value, sum(h.began), sum(h.found), sum(h.renewed), sum(h.ended), sum(h.ended) - sum(h.renewed),
+           sum(h.began) + sum(h.found) - sum(h.ended) + sum(h.renewed), r.next > now()
     FROM appstore_reports.periods(first_day, last_day, every) AS r
     JOIN happened AS h ON date_trunc(every, h.at)::date = r.period
     GROUP BY r.period, r.next, h.value
@@ -32,7 +35,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore_reports.movement IS
     'How active_subscriptions moved in each period of a range: new ones (the first paid charge of a contract), less churned ones (those that '
-    'ended, less renewals). A customer who returns is a renewal, so churned may be negative. every is day, week, month, quarter or year.';
+    'ended, less renewals). first_known counts contracts that began before their first known charge: they are neither new nor renewed. A '
+    'customer who returns is a renewal, so churned may be negative. every is day, week, month, quarter or year.';
 
 CREATE FUNCTION appstore_reports.churn(
     first_day date, last_day date, by text DEFAULT NULL, every text DEFAULT 'month', sandbox boolean DEFAULT false)

@@ -79,11 +79,19 @@ $$;
 COMMENT ON FUNCTION appstore_reports.check_arguments IS 'Raises 22023 for a word that the reports do not know.';
 
 CREATE FUNCTION appstore_reports.periods(first_day date, last_day date, every text)
-RETURNS TABLE (period date, next date) LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT p.start::date, (p.start + step.length)::date
-    FROM (SELECT CASE periods.every WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || periods.every)::interval END AS length) AS step,
-         generate_series(date_trunc(periods.every, periods.first_day::timestamp),
-                         least(periods.last_day, (statement_timestamp() AT TIME ZONE 'UTC')::date)::timestamp, step.length) AS p (start)
-    WHERE isfinite(periods.first_day)
+RETURNS TABLE (period date, next date) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v_length interval := CASE every WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || every)::interval END;
+    v_last   date := least(last_day, (statement_timestamp() AT TIME ZONE 'UTC')::date);
+BEGIN
+    IF NOT (isfinite(first_day) AND isfinite(v_last)) OR extract(epoch FROM v_length) / 86400 * 10000 < v_last - first_day THEN
+        RAISE EXCEPTION 'the range from % to % has more than 10000 periods of a %', first_day, last_day, every
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    SELECT p.start::date, (p.start + v_length)::date
+    FROM generate_series(date_trunc(every, first_day::timestamp), v_last::timestamp, v_length) AS p (start);
+END
 $$;
-COMMENT ON FUNCTION appstore_reports.periods IS 'The periods that overlap a range of days and have begun, each with the first day of the next one.';
+COMMENT ON FUNCTION appstore_reports.periods IS
+    'The periods that overlap a range of days and have begun, each with the first day of the next one. Raises 22023 for more than 10,000.';

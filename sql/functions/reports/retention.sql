@@ -15,10 +15,11 @@ BEGIN
     WITH paid AS ( -- 1. charges of the standard price: a cohort begins with the first of them
         SELECT c.bundle_id, c.product_id, c.original_transaction_id, c.purchase_date::date AS day, c.refunded_at,
                min(c.purchase_date::date) OVER subscription AS began,
-               max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length
-        FROM appstore_reports.charges AS c
+               max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length,
+               bool_or(c.is_first_known) OVER subscription AS is_cut
+        FROM appstore_reports.numbered AS c
         WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_trial AND NOT c.is_intro
-          AND c.expires_date IS NOT NULL AND c.product_id = coalesce(product, c.product_id)
+          AND c.expires_date IS NOT NULL AND c.purchase_date < now() AND c.product_id = coalesce(product, c.product_id)
         WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.original_transaction_id)
     ), timed AS ( -- 2. with the duration of the product, else that of the subscription's longest period
         SELECT p.*, CASE coalesce(d.duration, '') WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
@@ -32,7 +33,7 @@ BEGIN
         LEFT JOIN (
             SELECT q.product_id, q.bundle_id, max(q.duration) AS duration FROM appstore.products AS q GROUP BY q.product_id, q.bundle_id
         ) AS d ON d.product_id = p.product_id AND d.bundle_id = p.bundle_id
-        WHERE (first_day IS NULL OR p.began >= date_trunc(unit, first_day::timestamp))
+        WHERE NOT p.is_cut AND (first_day IS NULL OR p.began >= date_trunc(unit, first_day::timestamp))
           AND (last_day IS NULL OR date_trunc(unit, p.began::timestamp) <= last_day)
     ), placed AS ( -- 3. each subscription in the periods that it paid
         SELECT t.bundle_id, t.product_id, t.duration, date_trunc(unit, t.began::timestamp)::date AS cohort, t.original_transaction_id,
@@ -67,4 +68,5 @@ $$;
 COMMENT ON FUNCTION appstore_reports.retention IS
     'Cohorts by the unit (day, week, month, quarter, year) of the first paid charge of a product, without trials and introductory offers, and how '
     'many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product begins another '
-    'cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. product null for all.';
+    'cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. Subscriptions whose beginning is '
+    'not known are left out. product null for all.';

@@ -35,5 +35,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore_reports.trials IS
-    'Free trials by the period in which they began, and how many became paid: converted have a paid charge as their next one, refunded one that '
-    'was refunded since, pending have not ended and will renew. All others were abandoned. A period is incomplete until its last trial ended.';
+    'Free trials by the period in which they began, and how many became paid: converted have a paid charge as their next one, however late, '
+    'refunded one that was refunded since, pending have not ended and will renew. All others were abandoned. A period is incomplete until its last trial ended.';

@@ -1,5 +1,7 @@
 CREATE VIEW appstore_reports.numbered AS
 SELECT c.*, row_number() OVER contract AS renewal_number,
+       row_number() OVER contract = 1 AND c.transaction_reason IS NOT NULL AND c.transaction_id <> c.original_transaction_id
+           AS is_first_known,
        coalesce(lag(c.is_trial) OVER contract AND NOT c.is_trial, false) AS is_trial_conversion,
        lead(c.is_trial) OVER contract AS next_is_trial,
        lead(c.refunded_at) OVER contract IS NOT NULL AS next_is_refunded
@@ -17,6 +19,8 @@ COMMENT ON COLUMN appstore_reports.numbered.refunded_at IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.refunded_percentage IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.stated_at IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.renewal_number IS '1 for the first charge of the contract; a trial counts.';
+COMMENT ON COLUMN appstore_reports.numbered.is_first_known IS
+    'Whether it is the first charge that is known of a contract which began before. Of what only a receipt tells this is not known: false.';
 COMMENT ON COLUMN appstore_reports.numbered.is_trial_conversion IS 'Whether it is paid and the charge before it was a trial.';
 COMMENT ON COLUMN appstore_reports.numbered.next_is_trial IS 'Whether the next charge is a trial; null where there is none.';
 COMMENT ON COLUMN appstore_reports.numbered.next_is_refunded IS 'Whether the next charge was refunded.';

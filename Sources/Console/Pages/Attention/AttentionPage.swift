@@ -46,7 +46,9 @@ struct AttentionPage: ConsolePage {
                     rows: Array(failed.prefix(Self.limit)),
                     empty: "No event has failed."
                 )
-                if failed.count > Self.limit { p { a(.href(context.url("events").with("q", "outcome:failed"))) { "All failed events" } } }
+                if failed.count > Self.limit {
+                    p { a(.href(context.url("events").with("q", "outcome:failed env:any"))) { "All failed events" } }
+                }
                 h2 { "Purchases without a clear owner (\(shown(unmatched.count)))" }
                 dataTable(
                     caption: "Cases in \(environment) that need a decision",
@@ -96,7 +98,7 @@ struct AttentionPage: ConsolePage {
             return [
                 badge(.warning, try row.decode("reason")), .text(try row.decode("resolution")), try user(row, "user_id", context),
                 try user(row, "owner_user_id", context),
-                Markup { a(.href(context.url("customers").with("q", contract))) { identifier(contract) } },
+                Markup { a(.href(Customer.contract(contract).url(context))) { identifier(contract) } },
                 identifier(try row.decode("product_id")), timeOf(try row.decode("purchase_date")),
             ]
         }
@@ -119,7 +121,7 @@ struct AttentionPage: ConsolePage {
 
     private func user(_ row: Row, _ column: String, _ context: ConsoleContext) throws -> Markup {
         guard let user = try row.decode(column, as: String?.self) else { return .text("–") }
-        return a(.href(context.url("customers").with("q", user))) { identifier(user) }
+        return a(.href(Customer.user(user).url(context))) { identifier(user) }
     }
 
     private func endpointTable(_ endpoints: EndpointTroubles, _ context: ConsoleContext) -> Markup {

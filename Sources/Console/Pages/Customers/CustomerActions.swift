@@ -25,11 +25,9 @@ struct LinkOwner: ConsoleAction {
             let isKnown = try await CustomerPage.user(user, context) != nil
             return .confirm(
                 Confirmation(title: "Make \(user.shortened) the owner?", button: "Link \(contract.shortened) to \(user.shortened)") {
-                    p { "The contract \(contract.shortened) belongs to \(owner?.shortened ?? "no user") now." }
+                    p { "The contract \(contract.shortened) belongs to \(owner.map { "“\($0)”" } ?? "no user") now." }
                     if !isKnown { p { "Nothing is known of a user “\(user)” yet." } }
-                    p {
-                        "From now on it belongs to \(user.shortened). Earlier periods keep their users. appstore.unlink_owner takes it back."
-                    }
+                    p { "From now on it belongs to “\(user)”. Earlier periods keep their users. appstore.unlink_owner takes it back." }
                 }
             )
         }

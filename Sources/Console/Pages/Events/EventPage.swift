@@ -9,6 +9,8 @@ import StrictJSON
 struct EventPage: ConsolePage {
     let path = "/events/{id}"
     let area = ConsoleArea.events
+    /// Whether ``CheckBody`` can be used.
+    let checksBodies: Bool
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let id = try request.number("id")
@@ -56,7 +58,11 @@ struct EventPage: ConsolePage {
         ]
         return Markup {
             definitions(rows.compactMap { name, value in value.map { (name, $0) } })
-            p { "Which checks passed, and the facts of the body, need the body: appstore-inbox explain shows them to the worker’s role." }
+            p {
+                "Which checks pass, and the facts of the body, need the body. "
+                checksBodies ? "People with the role appstore_bodies have a button for them below; " : ""
+                "appstore-inbox explain shows them to the worker’s role."
+            }
         }
     }
 
@@ -126,6 +132,11 @@ struct EventPage: ConsolePage {
             if context.mayAct, canBeDiscarded {
                 actionForm(context.url("events", "\(id)", "discard"), button: "Discard…", isDangerous: true) {
                     textField(name: "note", label: "Reason", isRequired: true)
+                }
+            }
+            if context.may(.showBodies), hasBody, checksBodies {
+                actionForm(context.url("events", "\(id)", "checks"), button: "Verify the body") {
+                    textField(name: "note", label: "Why do you need it?", isRequired: true)
                 }
             }
             if context.may(.showBodies), hasBody {

@@ -50,7 +50,7 @@ struct RepairEvents: ConsoleAction {
     private func all(_ repair: EventRepair, _ note: String, _ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
         let search: EventSearch
         do {
-            search = try EventSearch(form["q"] ?? "", now: .now)
+            search = try EventSearch(form["q"] ?? "", in: context.environment, now: .now)
         } catch {
             throw ConsoleProblem.badRequest(error.description)
         }
@@ -65,20 +65,23 @@ struct RepairEvents: ConsoleAction {
         guard count.total > 0 else {
             throw ConsoleProblem.conflict("No event that matches can be \(repair.isDiscard ? "discarded" : "requeued").")
         }
-        guard form.confirms(count: count.total) else { return .confirm(confirmation(repair, count, "all that match “\(search.text)”")) }
+        let expected = count.isComplete ? form.confirms(count: count.total) ? count.total : nil : form.limit(confirmedBy: repair.action)
+        guard let expected else {
+            return .confirm(confirmation(repair, count, "all that match “\(search.text)” in \(search.scope)"))
+        }
         let row = try await context.transaction.query(
             Statement(
                 .consoleBeginRepair,
-                ["action": repair.action, "filter": search.filterText, "note": note, "expected": count.total]
+                ["action": repair.action, "filter": search.filterText, "note": note, "expected": expected]
             )
         ).first
         let id = try row?.decode("repair_id", as: Int64.self) ?? 0
-        return .done(context.url("repairs"), "Repair \(id) of \(counted(count.total)) events has begun.")
+        return .done(context.url("repairs"), "Repair \(id) of \(grouped(expected)) events has begun.")
     }
 
     private func confirmation(_ repair: EventRepair, _ count: Count, _ which: String) -> Confirmation {
         let verb = repair.isDiscard ? "Discard" : "Requeue"
-        return Confirmation(
+        var confirmation = Confirmation(
             title: "\(verb) \(counted(count.total)) events?",
             button: "\(verb) \(counted(count.total)) events",
             isDangerous: repair.isDiscard,
@@ -90,13 +93,23 @@ struct RepairEvents: ConsoleAction {
                     ? "A discarded event does not run again. The reason becomes the reason of its outcome and is kept for ever: name no user."
                     : "Each runs again with the settings of now, at a pace that lets fresh events go first. A second run adds no second effect."
             }
+            if !count.isComplete {
+                p { "How many match is not known. The repair goes by their ids and ends with the step of 1,000 that reaches your limit." }
+            }
         }
+        guard !count.isComplete else { return confirmation }
+        confirmation.fields = Markup {
+            textField(name: ActionForm.wordName, label: "Type the word \(repair.action)", isRequired: true)
+            textField(name: ActionForm.limitName, label: "At most how many events", isRequired: true, maximum: 10)
+        }
+        return confirmation
     }
 
     /// Events by result, up to 10,001.
     private struct Count {
         let total: Int64
         let words: String
+        var isComplete: Bool { total <= 10_000 }
 
         init(_ rows: Rows) throws {
             let results = try rows.map { (try $0.decode("result", as: String.self), try $0.decode("events", as: Int64.self)) }

@@ -19,20 +19,25 @@ struct EventSearch: Sendable {
     private(set) var uuid: UUID?
     private(set) var source: String?
     private(set) var isWaiting = false
+    /// Whether it has a condition of its own.
+    private let isQualified: Bool
 
     /// The qualifiers, each with an example.
     static let hints = [
-        "type:REFUND", "outcome:failed", "reason:merge_failed", "app:com.example.shop", "env:Sandbox", "since:2d",
+        "type:REFUND", "outcome:failed", "reason:merge_failed", "app:com.example.shop", "env:any", "since:2d",
         "before:2026-01-31T12:00:00Z", "contract:2000000123456789", "uuid:…", "source:history_v2",
     ]
 
     private static let qualifiers = hints.map { String($0.prefix { $0 != ":" }) }
     private static let outcomes = ["applied", "superseded", "no_effect", "duplicate", "unhandled", "rejected", "failed", "discarded"]
 
-    init(_ text: String, now: Timestamp) throws(Fault) {
+    /// - Parameter environment: the chosen one, which holds where the search names none.
+    init(_ text: String, in environment: String, now: Timestamp) throws(Fault) {
         self.text = text
+        let words = Self.words(text)
+        isQualified = !words.isEmpty
         var seen: Set<String> = []
-        for word in Self.words(text) {
+        for word in words {
             guard let colon = word.firstIndex(of: ":") else { throw Self.unqualified(word) }
             let (name, value) = (String(word[..<colon]), String(word[word.index(after: colon)...]))
             guard Self.qualifiers.contains(name) else {
@@ -47,10 +52,16 @@ struct EventSearch: Sendable {
         if isWaiting, seen.count > 1 {
             throw Fault(description: "“outcome:waiting” stands alone: what an event says is known when it is settled.")
         }
+        if !isWaiting, uuid == nil, !seen.contains("env") { filter["environment"] = .string(environment) }
     }
 
+    /// The environment of what it finds, in words.
+    var scope: String { filter.word("environment") ?? "all environments and of none" }
+
     /// Whether a repair of everything that matches can have these conditions.
-    var canBeRepaired: Bool { !filter.members.isEmpty && contract == nil && uuid == nil && source == nil && !isWaiting }
+    var canBeRepaired: Bool {
+        isQualified && !filter.members.isEmpty && contract == nil && uuid == nil && source == nil && !isWaiting
+    }
 
     /// - Parameters:
     ///   - place: the place of the last row of the page before; nil for the first page.
@@ -92,9 +103,10 @@ struct EventSearch: Sendable {
             filter["result"] = .string(value)
         case "reason": filter["reason"] = .string(value)
         case "app": filter["bundle_id"] = .string(value)
+        case "env" where value == "any": break
         case "env":
             guard let environment = ["Production", "Sandbox"].first(where: { $0.lowercased() == value.lowercased() }) else {
-                throw Fault(description: "“env:” is Production or Sandbox, not “\(value)”.")
+                throw Fault(description: "“env:” is Production, Sandbox or any, not “\(value)”.")
             }
             filter["environment"] = .string(environment)
         case "since": filter["received_from"] = .string(try Self.instant(name, value, now))

@@ -13,7 +13,7 @@ struct EventsPage: ConsolePage {
         let text = request.query["q"] ?? ""
         let search: EventSearch
         do {
-            search = try EventSearch(text, now: .now)
+            search = try EventSearch(text, in: context.environment, now: .now)
         } catch {
             return .page(page(text, context, elsewhere: .nowhere) { p(.class("problem"), .role("alert")) { error.description } })
         }
@@ -28,6 +28,7 @@ struct EventsPage: ConsolePage {
         let elsewhere = Elsewhere(psql: [search.psql], commands: ["appstore-inbox tail"])
         return .page(
             page(text, context, elsewhere: elsewhere) {
+                p { "Events of \(search.scope). env:any finds those of all environments, and of none, as rejected events may be." }
                 if context.mayAct {
                     selection(rows, search, context)
                 } else {
@@ -102,7 +103,8 @@ struct EventsPage: ConsolePage {
     private static func place(_ text: String?) throws -> (microseconds: Int64, event: Int64)? {
         guard let text else { return nil }
         let parts = text.split(separator: ".").map { Int64($0) }
-        guard parts.count == 2, let microseconds = parts[0], let event = parts[1] else {
+        // PostgreSQL's instants end long before the numbers do.
+        guard parts.count == 2, let microseconds = parts[0], let event = parts[1], microseconds.magnitude < 1 << 57 else {
             throw ConsoleProblem.badRequest("“after” is no place in the list: begin again at its first page.")
         }
         return (microseconds, event)

@@ -12,6 +12,8 @@ struct ShowBody: ConsoleAction {
 
     /// Bytes that are shown: a receipt has megabytes.
     private static let limit = 12_000
+    /// The most bytes of a body whose payloads are decoded, and the most payloads: the console has little memory.
+    private static let (decodedBytes, payloads) = (256 * 1024, 50)
 
     func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
         let id = try form.number("id")
@@ -28,7 +30,8 @@ struct ShowBody: ConsoleAction {
             )
         ) {
             p { "That you have read it is in the audit log. It is a customer’s data. Nothing here vouches for a signature." }
-            for payload in DecodedPayload.all(in: bytes) {
+            if bytes.count > Self.decodedBytes { p { "Its payloads are not decoded here: it has more than \(Self.decodedBytes) bytes." } }
+            for payload in DecodedPayload.all(in: bytes.count > Self.decodedBytes ? [] : bytes).prefix(Self.payloads) {
                 h2 { payload.location }
                 pre { payload.text.start(Self.limit) }
             }

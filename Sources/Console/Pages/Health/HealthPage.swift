@@ -20,26 +20,28 @@ package struct HealthFinding: Sendable {
 struct HealthPage: ConsolePage {
     let path = "/health"
     let area = ConsoleArea.health
-    let report: HealthReport
+    let reports: HealthReports
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
-        let findings = await report()
+        .later { page(await reports.findings()) }
+    }
+
+    private func page(_ findings: [HealthFinding]) -> Page {
         let groups = findings.map(\.group).reduce(into: [String]()) { groups, group in if groups.last != group { groups.append(group) } }
-        return .page(
-            Page(title: "Health", elsewhere: Elsewhere(commands: ["appstore-inbox doctor --config /etc/appstore-inbox/appstore-inbox.env"]))
-            {
-                p {
-                    "Settings, listeners, certificates and Apple's answers are checked on the machine of the daemons: run the command below "
-                    "there."
-                }
-                groups.map { group in
-                    section {
-                        h2 { group.prefix(1).uppercased() + group.dropFirst() }
-                        table(findings.filter { $0.group == group }, group)
-                    }
+        return Page(
+            title: "Health",
+            elsewhere: Elsewhere(commands: ["appstore-inbox doctor --config /etc/appstore-inbox/appstore-inbox.env"])
+        ) {
+            p {
+                "Settings, listeners, certificates and Apple's answers are checked on the machine of the daemons: run the command below there."
+            }
+            groups.map { group in
+                section {
+                    h2 { group.prefix(1).uppercased() + group.dropFirst() }
+                    table(findings.filter { $0.group == group }, group)
                 }
             }
-        )
+        }
     }
 
     private func table(_ findings: [HealthFinding], _ group: String) -> Markup {

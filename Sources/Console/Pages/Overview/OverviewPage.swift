@@ -103,7 +103,7 @@ struct OverviewPage: ConsolePage {
             columns: [Column("Result"), Column("Events", .number), Column("Most frequent reason")],
             rows: results.map { row in
                 [
-                    Markup { a(.href(context.url("events").with("q", "outcome:\(row.result)"))) { row.result } },
+                    Markup { a(.href(context.url("events").with("q", "outcome:\(row.result) env:any"))) { row.result } },
                     .text(grouped(row.events)),
                     .text(row.reason.map { "\($0) (\(grouped(row.eventsOfReason)))" } ?? "–"),
                 ]

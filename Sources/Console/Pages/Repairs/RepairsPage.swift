@@ -40,7 +40,7 @@ struct RepairsPage: ConsolePage {
         let columns: [DocumentColumn] = [
             .number("repair", "repair_id"), .text("action", "action"), .state("state", "state"),
             DocumentColumn("progress") { row in
-                .text("\(row.word("repaired") ?? "0") of \(row.integer("expected").map { counted($0) } ?? "–")")
+                .text("\(row.word("repaired") ?? "0") of \(row.integer("expected").map { grouped($0) } ?? "–")")
             },
             .duration("time left", "time_left"), DocumentColumn("conditions") { .text(Self.conditions($0)) }, .text("reason", "note"),
             .text("by", "actor"), .time("asked", "asked_at"), .time("ended", "ended_at"), .text("error", "last_error"),

@@ -118,7 +118,7 @@ struct Report: Sendable {
 
     private static func day(_ query: PageQuery, _ name: String) throws(ConsoleProblem) -> String? {
         guard let text = query[name] else { return nil }
-        guard text.utf8.count == 10, Timestamp(rfc3339: Array((text + "T00:00:00Z").utf8)) != nil else {
+        guard text.utf8.count == 10, !text.hasPrefix("0"), Timestamp(rfc3339: Array((text + "T00:00:00Z").utf8)) != nil else {
             throw .badRequest("“\(name)” is a day such as 2026-01-31.")
         }
         return text

@@ -74,13 +74,19 @@ struct ReportTable: Sendable {
         switch value {
         case .number(let number)?: number.text
         case .bool(let flag)?: flag ? "true" : "false"
-        case .string(let text)?: text.first.map { "=+-@\t\r".contains($0) } == true ? "'" + text : text
+        // By scalars: a sign that an accent follows is another Character.
+        case .string(let text)?:
+            text.unicodeScalars.first { !$0.properties.isWhitespace }.map { "=+-@".unicodeScalars.contains($0) } == true ? "'" + text : text
         default: ""
         }
     }
 
     private static func quoted(_ cell: String) -> String {
-        cell.contains { ",\"\r\n\r\n".contains($0) } ? "\"" + cell.replacing("\"", with: "\"\"") + "\"" : cell
+        guard cell.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else { return cell }
+        return cell.unicodeScalars.reduce(into: "\"") { quoted, scalar in
+            quoted.unicodeScalars.append(scalar)
+            if scalar == "\"" { quoted.unicodeScalars.append(scalar) }
+        } + "\""
     }
 }
 

@@ -23,7 +23,11 @@ struct ConsoleScene {
     private let secrets: [Person: ConsoleSecret]
 
     /// Runs the console for the duration of a test. It takes no steps of repairs by itself.
-    static func run(_ prepare: String = "", _ body: (ConsoleScene) async throws -> Void) async throws {
+    static func run(
+        _ prepare: String = "",
+        bodyCheck: BodyCheck? = nil,
+        _ body: (ConsoleScene) async throws -> Void
+    ) async throws {
         let database = try await InboxDatabase.make()
         if !prepare.isEmpty { try await database.withConnection { try await $0.runScript(prepare) } }
         var generator = SystemRandomNumberGenerator()
@@ -49,6 +53,7 @@ struct ConsoleScene {
             configuration: .init(listen: .tcp(host: "127.0.0.1", port: 0)),
             pool: pool,
             health: { [] },
+            bodyCheck: bodyCheck,
             logger: .silent
         ) { bound.yield($0) }
         let runner = RepairRunner(pool: pool, logger: .silent)

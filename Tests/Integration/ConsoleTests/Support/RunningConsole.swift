@@ -16,7 +16,11 @@ struct RunningConsole {
     let log: CapturedLog
 
     /// Runs the console for the duration of a test and shuts it down gracefully.
+    ///
+    /// - Parameter healthAsks: whether the page Health asks the database, with a connection of the console.
     static func run(
+        connections: Int = 4,
+        healthAsks: Bool = false,
         configure: (inout ConsoleServer.Configuration) -> Void = { _ in },
         _ body: (RunningConsole) async throws -> Void
     ) async throws {
@@ -24,14 +28,23 @@ struct RunningConsole {
         let log = CapturedLog()
         let pool = ConnectionPool(
             options: try ConnectionOptions(database.url(user: "appstore_console")),
-            configuration: .init(maxConnections: 4, acquireTimeout: .seconds(20)),
+            configuration: .init(maxConnections: connections, acquireTimeout: .seconds(20)),
             logger: log.logger
         )
         var configuration = ConsoleServer.Configuration(listen: .tcp(host: "127.0.0.1", port: 0))
         configure(&configuration)
         let (ready, bound) = AsyncStream.makeStream(of: Int?.self)
         let health: HealthReport = {
-            [HealthFinding(group: "database", status: .failure, subject: "server", found: "<b>down</b>", remedy: "start it")]
+            var found = "<b>down</b>"
+            if healthAsks {
+                do {
+                    let rows = try await pool.withConnection { try await $0.query("SELECT session_user::text") }
+                    found = try rows[0].decode(0, as: String.self)
+                } catch {
+                    found = "\(error)"
+                }
+            }
+            return [HealthFinding(group: "database", status: .failure, subject: "server", found: found, remedy: "start it")]
         }
         let server = try ConsoleServer(configuration: configuration, pool: pool, health: health, logger: log.logger) { bound.yield($0) }
         let group = ServiceGroup(configuration: .init(services: [pool, server], logger: log.logger))
