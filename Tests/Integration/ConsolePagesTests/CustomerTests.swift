@@ -30,7 +30,7 @@ struct CustomerTests {
         try await ConsoleScene.run(Story.customer) { scene in
             let fields = [("user", "bob"), ("note", "ticket 42")]
             let link = "/customers/contracts/700/link"
-            #expect(try await scene.post(link, fields).text.contains("belongs to alice now"))
+            #expect(try await scene.post(link, fields).text.contains("belongs to “alice” now"))
             #expect(try await scene.post(link, fields + [("confirmed", "yes")]).status == 303)
             #expect(try await scene.value("SELECT user_id FROM appstore.contracts") == "bob")
             #expect(try await scene.value("SELECT concat_ws('|', actor, note) FROM appstore.owner_links") == "postgres|ticket 42")

@@ -56,8 +56,8 @@ struct ReporterTests {
         ("SELECT FROM appstore_reports.movement('2026-01-01', '2026-02-01', every => 'hour')", "22023"),
         ("SELECT FROM appstore_reports.subscriptions_daily('1900-01-01', '2026-02-01')", "22023"),
         ("SELECT FROM appstore_reports.subscriptions_daily('2020-01-01', '2026-02-01', 'product')", "22023"),
-        ("SELECT FROM appstore_reports.movement('-infinity', '2026-02-01')", "22023"),
-        ("SELECT FROM appstore_reports.trials('0001-01-01', '9999-12-31', every => 'day')", "22023"),
+        ("SELECT FROM appstore_reports.subscriptions_daily('-infinity', '2026-02-01')", "22023"),
+        ("SELECT FROM appstore_reports.churn('0001-01-01', '9999-12-31', every => 'day')", "22023"),
     ])
     func `it may not`(script: String, state: String) async throws {
         let database = try await InboxDatabase.make()
