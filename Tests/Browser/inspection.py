@@ -29,7 +29,7 @@ OVERFLOW = """() => {
 CONTENT = """() => [...document.querySelectorAll("main table, main dl, main h1, main > p")]
   .filter((e) => !e.closest(".elsewhere") && e.getClientRects().length).length"""
 ON_PAPER = (
-    """() => [...document.querySelectorAll("button, input, select, header, footer")].filter((e) => e.getClientRects().length).length"""
+    """() => [...document.querySelectorAll("button, input, select, nav, header, footer")].filter((e) => e.getClientRects().length).length"""
 )
 GROUND = "() => getComputedStyle(document.documentElement).backgroundColor"
 # Characters that turn the direction of reading, or that HTML forbids.
