@@ -1,5 +1,6 @@
 import EndToEndTesting
 import Glibc
+import Postgres
 import PostgresTesting
 import Testing
 
@@ -41,6 +42,38 @@ extension EndToEnd {
                 )
                 #expect(!daemon.log.contains(token) && !daemon.log.contains(cookie))
                 #expect(try await daemon.terminate() == .exit(0))
+            }
+        }
+
+        @Test func `a person who may see bodies sees the checks of one, by the settings of the worker`() async throws {
+            try await Installation.lend { installation in
+                let person = "person_\(installation.database.name)"
+                for statement: Statement in [
+                    "CREATE ROLE \(unsafeRaw: person) LOGIN IN ROLE appstore_operator, appstore_bodies",
+                    """
+                    INSERT INTO appstore.inbox (event_id, source, received_at, body)
+                    VALUES (1, 'notification_v2', now(), '{"signedPayload":"YQ.YQ.YQ"}')
+                    """,
+                    """
+                    INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason)
+                    VALUES (1, 'notification_v2', now(), now(), 1, 1, 'rejected', 'malformed')
+                    """,
+                ] { _ = try await installation.sql.execute(statement) }
+                let (daemon, client) = try await installation.startConsole(["APPSTORE_INBOX_APPS": "com.example.shop"])
+                let login = try await logIn(as: person, to: client.port, installation)
+                let token = try #require(login.output.split(separator: "\n").first?.split(separator: "=").last, "\(login.errors)")
+                var form = ["content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin"]
+                let answer = try await client.connected { [form] connection in
+                    try connection.exchange("POST", "/login", fields: form, body: Array("token=\(token)".utf8))
+                }
+                form["cookie"] = String(try #require(answer.fields["set-cookie"]).prefix { $0 != ";" })
+                let page = try await client.connected { [form] connection in
+                    try connection.exchange("POST", "/events/1/checks", fields: form, body: Array("note=ticket".utf8))
+                }
+                let text = String(decoding: page.body, as: UTF8.self)
+                #expect(page.status == 200 && text.contains("✗ ") && text.contains("not reached") && !text.contains("YQ.YQ"), "\(text)")
+                #expect(try await daemon.terminate() == .exit(0))
+                _ = try await installation.sql.execute("DROP ROLE \(unsafeRaw: person)")
             }
         }
 
