@@ -83,7 +83,8 @@ struct IsolationTests {
 
     @Test func `where many events are slow the server is the cause, and batches are smaller until one passes`() async throws {
         try await ScriptedQueue.with(Array(repeating: .slowMerge, count: 20)) { database, pool, script in
-            let queue = script.queue(pool)
+            // Six single events fit into four of these, also on a machine that is busy.
+            let queue = script.queue(pool) { $0.batchTimeout = .seconds(2) }
             for _ in 0..<2 { _ = await #expect(throws: PostgresError.self) { try await queue.takeBatch() } }
             let waiting = try await waiting(database)
             #expect(waiting == (1...20).map { "\($0)|0|0|f" })
@@ -94,7 +95,8 @@ struct IsolationTests {
 
     @Test func `events that another loop runs one by one join no batch, and fail none`() async throws {
         try await ScriptedQueue.with(Array(repeating: .slowMerge, count: 6) + [.apply, .apply]) { database, pool, script in
-            let queue = script.queue(pool)
+            // Six single events fit into four of these, also on a machine that is busy.
+            let queue = script.queue(pool) { $0.batchTimeout = .seconds(2) }
             queue.inFlight.failed(Array(1...6), in: 99)
             await #expect(throws: PostgresError.self) { try await queue.takeBatch() }
             #expect(script.batches.withLock(\.self) == [[7, 8]] + (1...6).map { [$0] }, "each of them once")
