@@ -40,10 +40,10 @@ struct FeedServiceTests {
         let pool = try database.pool(user: "appstore_worker")
         let log = CapturedLog()
         let task = Task { try await FeedService(pool: pool, logger: log.logger).run() }
-        try await eventually("the feed stands still") { log.text.contains("the feed stands still") }
+        try await eventually("the feed stands still", log: log) { log.text.contains("the feed stands still") }
         #expect(try await FeedScene.entries(in: database) == ["1 a", "2 b", "3 c"])
         try await FeedScene.run("DELETE FROM appstore.tells WHERE ref = 'no effect'", in: database)
-        try await eventually("it goes on") { try await FeedScene.entries(in: database) == ["1 a", "2 b", "3 c", "4 d"] }
+        try await eventually("it goes on", log: log) { try await FeedScene.entries(in: database) == ["1 a", "2 b", "3 c", "4 d"] }
         let reports = log.text.split(separator: "\n").compactMap { $0.split(separator: " ").first }.filter {
             $0 != "debug" && $0 != "trace"
         }
