@@ -4,12 +4,16 @@ RETURNS TABLE (period date, value text, new_subscriptions bigint, first_known bi
                net bigint, is_incomplete boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100
 SET search_path = pg_catalog, pg_temp SET "TimeZone" = 'UTC' SET jit = off
-SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
+SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' SET parallel_tuple_cost = 0.01 AS $$
 #variable_conflict use_column
 DECLARE
     v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
+    v_from        timestamptz;
+    v_to          timestamptz;
 BEGIN
     PERFORM appstore_reports.check_arguments(by, every);
+    SELECT min(p.period)::timestamptz, max(p.next)::timestamptz INTO v_from, v_to
+    FROM appstore_reports.periods(first_day, last_day, every) AS p;
     RETURN QUERY
     WITH paid AS (
         SELECT n.purchase_date, n.ended_at, n.is_first_known, (n.renewal_number = 1 OR n.is_trial_conversion) AND NOT n.is_first_known AS is_new,
@@ -18,18 +22,20 @@ BEGIN
         FROM appstore_reports.numbered AS n
         WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_trial AND n.expires_date > n.purchase_date
           AND n.purchase_date < now() -- Apple charges up to a day ahead
+          AND least(n.purchase_date, n.ended_at) < v_to AND greatest(n.purchase_date, n.ended_at) >= v_from
     ), happened AS (
-        SELECT p.value, p.purchase_date AS at, p.is_new::integer AS began, p.is_first_known::integer AS found,
-               (NOT p.is_new AND NOT p.is_first_known)::integer AS renewed, 0 AS ended
+        SELECT date_trunc(every, v.at)::date AS period, p.value, sum(v.began) AS began, sum(v.found) AS found, sum(v.renewed) AS renewed,
+               sum(v.ended) AS ended
         FROM paid AS p
-        UNION ALL
-        SELECT p.value, p.ended_at, 0, 0, 0, 1 FROM paid AS p WHERE p.ended_at <= now()
+        CROSS JOIN LATERAL (VALUES (p.purchase_date, p.is_new::integer, p.is_first_known::integer,
+                                    (NOT p.is_new AND NOT p.is_first_known)::integer, 0),
+                                   (p.ended_at, 0, 0, 0, 1)) AS v (at, began, found, renewed, ended)
+        WHERE v.at <= now()
+        GROUP BY date_trunc(every, v.at)::date, p.value
     )
-    SELECT r.period, h.value, sum(h.began), sum(h.found), sum(h.renewed), sum(h.ended), sum(h.ended) - sum(h.renewed),
-           sum(h.began) + sum(h.found) - sum(h.ended) + sum(h.renewed), r.next > now()
+    SELECT r.period, h.value, h.began, h.found, h.renewed, h.ended, h.ended - h.renewed, h.began + h.found - h.ended + h.renewed, r.next > now()
     FROM appstore_reports.periods(first_day, last_day, every) AS r
-    JOIN happened AS h ON date_trunc(every, h.at)::date = r.period
-    GROUP BY r.period, r.next, h.value
+    JOIN happened AS h ON h.period = r.period
     ORDER BY r.period, h.value COLLATE "C";
 END
 $$;

@@ -79,7 +79,7 @@ $$;
 COMMENT ON FUNCTION appstore_reports.check_arguments IS 'Raises 22023 for a word that the reports do not know.';
 
 CREATE FUNCTION appstore_reports.periods(first_day date, last_day date, every text)
-RETURNS TABLE (period date, next date) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+RETURNS TABLE (period date, next date) LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_length interval := CASE every WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || every)::interval END;
     v_last   date := least(last_day, (statement_timestamp() AT TIME ZONE 'UTC')::date);

@@ -5,7 +5,7 @@ RETURNS TABLE (bundle_id text, product_identifier text, product_duration text, c
                subscriptions bigint, refunded bigint, retained bigint, retention numeric, is_incomplete boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1000
 SET search_path = pg_catalog, pg_temp SET "TimeZone" = 'UTC' SET jit = off
-SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
+SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' SET parallel_tuple_cost = 0.01 AS $$
 #variable_conflict use_column
 DECLARE
     v_environment appstore.environment := CASE WHEN sandbox THEN 'Sandbox' ELSE 'Production' END;
