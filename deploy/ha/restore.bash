@@ -15,11 +15,11 @@ restore_files() {
     as_postgres "$bindir/pg_ctl" stop --pgdata "$data" --mode fast --silent
 }
 
-# As a dump of the schema, into a cluster that never had it.
+# As a dump of the schemas, into a cluster that never had it.
 restore_dump() {
     local from=$folder/$1/socket to
     to=$(deploy/cluster start "$folder/other")
-    as_postgres pg_dump -h "$from" -U postgres --format=custom --schema=appstore "$database" >"$folder/appstore.dump"
+    as_postgres pg_dump -h "$from" -U postgres --format=custom --schema=appstore --schema=appstore_reports "$database" >"$folder/appstore.dump"
     as_postgres createdb -h "$to" -U postgres "$database"
     as_postgres psql -Xq -h "$to" -U postgres -d "$database" <sql/roles.sql
     as_postgres pg_restore -h "$to" -U postgres --exit-on-error --dbname="$database" <"$folder/appstore.dump"
