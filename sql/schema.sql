@@ -10109,6 +10109,7 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
+    -- The planner expects a contract to have few charges. Where there may be hundreds, they are looked up by an index, which is never quadratic.
     WITH charge AS MATERIALIZED ( -- 1. the contract's charges
         SELECT t.*, 'price=' || trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
         FROM appstore.transactions AS t
@@ -10126,6 +10127,16 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
             FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
         ) AS h ON true
         WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
+    ), granted AS MATERIALIZED ( -- of each period the first event that told of it
+        SELECT DISTINCT ON (t.period_no) t.period_no, e.learned_at, e.event_id
+        FROM effect AS e
+        CROSS JOIN LATERAL (
+            SELECT t.period_no FROM appstore.transactions AS t
+            WHERE t.transaction_id = e.transaction_id AND t.environment = timeline.environment
+              AND t.original_transaction_id = timeline.original_transaction_id OFFSET 0
+        ) AS t
+        WHERE e.kind = 'granted'
+        ORDER BY t.period_no, e.learned_at, e.event_id
     ), claim AS MATERIALIZED ( -- 3. the claims to the contract
         SELECT k.* FROM appstore.ownership_claims AS k
         WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
@@ -10153,14 +10164,15 @@ CREATE FUNCTION appstore.timeline(environment appstore.environment, original_tra
         UNION ALL -- 5. the paid periods, at the later time of charge and order
         SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
                o.transaction_id, o.paid_product_id, o.order_no, o.user_id,
-               concat_ws(', ', c.cost, CASE WHEN o.user_id IS NULL THEN 'owner_unknown' END, nullif(o.status, 'paid')), 4
+               concat_ws(', ', 'price=' || trim_scale(c.price / 1000.0) || coalesce(' ' || c.currency, ''),
+                         CASE WHEN o.user_id IS NULL THEN 'owner_unknown' END, nullif(o.status, 'paid')), 4
         FROM (SELECT DISTINCT c.order_no FROM charge AS c) AS paid
         JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = paid.order_no
-        LEFT JOIN charge AS c ON c.transaction_id = o.transaction_id
         LEFT JOIN LATERAL (
-            SELECT e.learned_at, e.event_id FROM effect AS e JOIN charge AS granted ON granted.transaction_id = e.transaction_id
-            WHERE e.kind = 'granted' AND granted.period_no = o.period_no ORDER BY e.learned_at, e.event_id LIMIT 1
-        ) AS g ON true
+            SELECT t.price, t.currency FROM appstore.transactions AS t
+            WHERE t.transaction_id = o.transaction_id AND t.environment = o.environment OFFSET 0
+        ) AS c ON true
+        LEFT JOIN granted AS g ON g.period_no = o.period_no
         WHERE o.original_transaction_id = timeline.original_transaction_id
         UNION ALL
         (SELECT DISTINCT ON (o.order_no) c.purchase_date, NULL::timestamptz, NULL::bigint, 'order_not_paid', c.transaction_id, c.product_id,

@@ -6,8 +6,8 @@ SELECT (to_jsonb(s) || jsonb_build_object(
            'deliveries', (
                SELECT jsonb_agg(to_jsonb(d) ORDER BY d.given_up_at IS NULL, d.position)
                FROM ((SELECT d.* FROM appstore.open_deliveries AS d
-                      WHERE d.endpoint = s.name AND d.given_up_at IS NOT NULL ORDER BY d.position LIMIT 20)
+                      WHERE d.endpoint = s.name AND d.given_up_at IS NOT NULL ORDER BY d.position LIMIT 10)
                      UNION ALL
                      (SELECT d.* FROM appstore.open_deliveries AS d
-                      WHERE d.endpoint = s.name AND d.given_up_at IS NULL ORDER BY d.position LIMIT 20)) AS d)))::text AS document
+                      WHERE d.endpoint = s.name AND d.given_up_at IS NULL ORDER BY d.position LIMIT 10)) AS d)))::text AS document
 FROM appstore.endpoint_status AS s WHERE s.name = :name::text;

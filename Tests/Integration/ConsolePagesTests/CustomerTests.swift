@@ -79,4 +79,29 @@ struct CustomerTests {
             #expect(try await scene.value("SELECT count(*)::text FROM appstore.timeline('Production', '700')") == "\(entries)")
         }
     }
+
+    /// Where each charge is compared with all others, the statement ends after its five seconds.
+    @Test func `a customer of sixteen years, charged every week, has a page`() async throws {
+        let charges = """
+            INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, purchase_date, expires_date,
+                signed_date, first_signed_date, payload_hash, period_no, is_subscription, order_no, price, currency)
+            SELECT 'Production', (1000 + n)::text, '700', 'com.example.shop', 'pro.weekly', at, at + interval '7 days', at, at, '\\x01',
+                   md5(n::text)::uuid, true, md5(n::text)::uuid, 1990, 'EUR'
+            FROM generate_series(1, 830) AS n CROSS JOIN LATERAL (SELECT now() - n * interval '7 days' AS at) AS t;
+            INSERT INTO appstore.orders (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id, paid_at)
+            SELECT 'Production', t.period_no, 'alice', 'paid', t.period_no, t.transaction_id, '700', t.purchase_date
+            FROM appstore.transactions AS t WHERE t.product_id = 'pro.weekly';
+            INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id)
+            SELECT t.period_no, 'Production', 'granted', t.transaction_id, 700, t.purchase_date, '700', t.transaction_id
+            FROM appstore.transactions AS t WHERE t.product_id = 'pro.weekly';
+            """
+        try await ConsoleScene.run(Story.customer + charges) { scene in
+            for target in ["/customers/contracts/700", "/customers/users/alice"] {
+                let page = try await scene.get(target, as: .viewer)
+                #expect(page.status == 200, "\(target)")
+            }
+            let paid = "SELECT count(*)::text FROM appstore.timeline('Production', '700') WHERE what = 'order_paid' AND event_id = 700"
+            #expect(try await scene.value("\(unsafeRaw: paid)") == "831")
+        }
+    }
 }

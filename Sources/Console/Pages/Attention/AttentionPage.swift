@@ -86,8 +86,10 @@ struct AttentionPage: ConsolePage {
             let type = [try row.decode("notification_type", as: String?.self), try row.decode("subtype", as: String?.self)]
             return [
                 Markup { a(.href(context.url("events", "\(id)"))) { "\(id)" } }, timeOf(try row.decode("settled_at")),
-                .text(type.compactMap(\.self).joined(separator: " ")), .text(try row.decode("environment", as: String?.self) ?? "–"),
-                badge(.bad, try row.decode("reason")), .text(try row.decode("last_error", as: String?.self) ?? "–"),
+                .text(type.compactMap(\.self).joined(separator: " ").shortened),
+                .text(try row.decode("environment", as: String?.self) ?? "–"),
+                badge(.bad, try row.decode("reason", as: String.self).shortened),
+                .text(try row.decode("last_error", as: String?.self)?.shortened ?? "–"),
             ]
         }
     }
@@ -98,8 +100,8 @@ struct AttentionPage: ConsolePage {
             return [
                 badge(.warning, try row.decode("reason")), .text(try row.decode("resolution")), try user(row, "user_id", context),
                 try user(row, "owner_user_id", context),
-                Markup { a(.href(Customer.contract(contract).url(context))) { identifier(contract) } },
-                identifier(try row.decode("product_id")), timeOf(try row.decode("purchase_date")),
+                Markup { a(.href(Customer.contract(contract).url(context))) { identifier(contract.shortened) } },
+                identifier(try row.decode("product_id", as: String?.self)?.shortened), timeOf(try row.decode("purchase_date")),
             ]
         }
     }
@@ -113,29 +115,33 @@ struct AttentionPage: ConsolePage {
             return [
                 identifier(try row.decode("transaction_id")), timeOf(due),
                 left < .seconds(7200) && isExpected ? badge(.bad, gap(left)) : .text(gap(left)), .text(try row.decode("state")),
-                try user(row, "user_id", context), identifier(try row.decode("product_id")),
-                .text(try row.decode("reason", as: String?.self) ?? "–"),
+                try user(row, "user_id", context), identifier(try row.decode("product_id", as: String?.self)?.shortened),
+                .text(try row.decode("reason", as: String?.self)?.shortened ?? "–"),
             ]
         }
     }
 
     private func user(_ row: Row, _ column: String, _ context: ConsoleContext) throws -> Markup {
         guard let user = try row.decode(column, as: String?.self) else { return .text("–") }
-        return a(.href(Customer.user(user).url(context))) { identifier(user) }
+        return a(.href(Customer.user(user).url(context))) { identifier(user.shortened) }
     }
 
     private func endpointTable(_ endpoints: EndpointTroubles, _ context: ConsoleContext) -> Markup {
-        dataTable(
-            caption: "Endpoints that are not enabled, fail, or have given up deliveries",
-            columns: [Column("Endpoint"), Column("State"), Column("Failing since"), Column("Given up", .number), Column("Why")],
-            rows: endpoints.troubles.map { trouble in
-                [
-                    Markup { a(.href(context.url("outgoing"))) { trouble.name } },
-                    badge(trouble.state == "disabled" ? .bad : .warning, trouble.state == "enabled" ? "failing" : trouble.state),
-                    timeOf(trouble.failingSince), .text(counted(trouble.givenUp)), .text(trouble.why ?? trouble.lastError ?? "–"),
-                ]
-            },
-            empty: endpoints.all == 0 ? "There are no endpoints." : "All endpoints are well."
-        )
+        Markup {
+            dataTable(
+                caption: "Endpoints that are not enabled, fail, or have given up deliveries",
+                columns: [Column("Endpoint"), Column("State"), Column("Failing since"), Column("Given up", .number), Column("Why")],
+                rows: endpoints.troubles.prefix(Self.limit).map { trouble in
+                    [
+                        Markup { a(.href(context.url("outgoing", trouble.name))) { trouble.name } },
+                        badge(trouble.state == "disabled" ? .bad : .warning, trouble.state == "enabled" ? "failing" : trouble.state),
+                        timeOf(trouble.failingSince), .text(counted(trouble.givenUp)),
+                        .text((trouble.why ?? trouble.lastError)?.shortened ?? "–"),
+                    ]
+                },
+                empty: endpoints.all == 0 ? "There are no endpoints." : "All endpoints are well."
+            )
+            moreRows(Int64(endpoints.troubles.count - Self.limit))
+        }
     }
 }

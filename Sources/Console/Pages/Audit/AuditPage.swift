@@ -6,7 +6,7 @@ import SQL
 struct AuditPage: ConsolePage {
     let path = "/audit"
     let area = ConsoleArea.audit
-    private static let limit = 50
+    private static let limit = 25
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let (actor, action) = (request.query["actor"], request.query["action"])
@@ -25,7 +25,7 @@ struct AuditPage: ConsolePage {
         return .page(
             Page(
                 title: "Audit",
-                elsewhere: Elsewhere(psql: ["SELECT * FROM appstore.audit_log ORDER BY audit_id DESC LIMIT 50"])
+                elsewhere: Elsewhere(psql: ["SELECT * FROM appstore.audit_log ORDER BY audit_id DESC LIMIT 25"])
             ) {
                 form(.method(.get), .action(ConsoleURL("audit")), .role("search"), .class("search")) {
                     if context.environment != "Production" { hiddenField(name: "environment", value: context.environment) }
@@ -74,7 +74,8 @@ struct AuditPage: ConsolePage {
                 }
             }
             return [
-                .text("\(id)"), timeOf(at), identifier(actor), .text(action), event ?? .text("–"), .text(note ?? "–"), identifier(details),
+                .text("\(id)"), timeOf(at), identifier(actor.shortened), .text(action), event ?? .text("–"), .text(note?.shortened ?? "–"),
+                identifier(details?.shortened),
             ]
         }
     }

@@ -12,7 +12,7 @@ struct CustomerPage: ConsolePage {
     static let all = ["/customers", "/customers/users/{user}", "/customers/contracts/{contract}"].map { CustomerPage(path: $0) }
 
     /// Entries of a timeline, and rows of other tables.
-    private static let (entries, rows) = (Int32(40), 15)
+    private static let (entries, rows) = (Int32(30), 8)
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let words = request.query["q"]?.trimmed
@@ -101,7 +101,8 @@ struct CustomerPage: ConsolePage {
     private func entitlements(_ document: JSONObject) -> Markup {
         documentTable(
             "Entitlements now, and why",
-            Array(document.rows("entitlements").prefix(Self.rows)),
+            document.rows("entitlements"),
+            limit: Self.rows,
             empty: "None.",
             [
                 .text("entitlement", "entitlement"),
@@ -117,8 +118,10 @@ struct CustomerPage: ConsolePage {
     private func ledger(_ document: JSONObject, _ claims: [JSONObject], _ context: ConsoleContext) -> Markup {
         Markup {
             documentTable(
-                "Orders, the latest \(Self.rows)",
-                document.rows("orders").suffix(Self.rows).reversed(),
+                "Orders, the latest first",
+                document.rows("orders").reversed(),
+                limit: Self.rows,
+                isCut: document.rows("orders").count == Int(Self.entries),
                 empty: "None.",
                 [
                     .identifier("order", "order_no"), .state("status", "status"), .text("product", "product_id"),
@@ -127,8 +130,9 @@ struct CustomerPage: ConsolePage {
                 ]
             )
             documentTable(
-                "Contracts, the latest \(Self.rows), as Apple described them last",
-                document.rows("contracts").suffix(Self.rows).reversed(),
+                "Contracts, the latest first, as Apple described them last",
+                document.rows("contracts").reversed(),
+                limit: Self.rows,
                 empty: "None: single purchases that are consumed have no contract.",
                 [
                     contractColumn("contract", context), .text("product", "product_id"), .text("app", "bundle_id"),
@@ -141,7 +145,8 @@ struct CustomerPage: ConsolePage {
             )
             documentTable(
                 "Owner and claims, of each contract the one that decides first",
-                Array(claims.prefix(Self.rows)),
+                claims,
+                limit: Self.rows,
                 empty: "No claim: nothing names an owner.",
                 [
                     .identifier("contract", "original_transaction_id"), .text("user", "user_id"),
@@ -154,8 +159,8 @@ struct CustomerPage: ConsolePage {
                     },
                 ]
             )
-            DocumentRows(title: "unmatched", rows: document.rows("unmatched")).markup
-            DocumentRows(title: "posts that wait or were refused", rows: document.rows("posts")).markup
+            DocumentRows(title: "unmatched", rows: document.rows("unmatched").reversed()).markup
+            DocumentRows(title: "posts that wait or were refused", rows: document.rows("posts").reversed()).markup
         }
     }
 }

@@ -4,19 +4,20 @@ import StrictJSON
 /// The rows of one table in a document, each with all its members, folded.
 struct DocumentRows {
     let title: String
+    /// The latest first.
     let rows: [JSONObject]
     /// Rows that are shown: a contract has hundreds of some.
-    private static let limit = 5
+    private static let limit = 2
 
     var markup: Markup {
         guard !rows.isEmpty else { return .empty }
-        let shown = rows.suffix(Self.limit)
+        let shown = rows.prefix(Self.limit)
         return details {
             summary { "\(title) (\(rows.count))" }
-            if rows.count > shown.count { p { "The latest \(shown.count) of \(rows.count). The statement below shows all." } }
             for row in shown {
                 definitions(row.members.compactMap { member in Self.text(member.value).map { (member.name, Markup.text($0)) } })
             }
+            moreRows(Int64(rows.count - shown.count))
         }
     }
 

@@ -36,13 +36,36 @@ struct DocumentColumn: Sendable {
 }
 
 /// A table with a row for each document.
-func documentTable(_ caption: String, _ rows: [JSONObject], empty: String, _ columns: [DocumentColumn]) -> Markup {
-    dataTable(
-        caption: caption,
-        columns: columns.map(\.column),
-        rows: rows.map { row in columns.map { $0.cell(row) } },
-        empty: empty
-    )
+///
+/// - Parameters:
+///   - limit: the most rows that are shown. Where there are more, a line below the table says how many.
+///   - count: how many rows there are, where the documents are not all of them. A count of 10,000 means as many or more.
+///   - isCut: whether there may be more documents than were asked for.
+func documentTable(
+    _ caption: String,
+    _ rows: some Collection<JSONObject>,
+    limit: Int = .max,
+    of count: Int64? = nil,
+    isCut: Bool = false,
+    empty: String,
+    _ columns: [DocumentColumn]
+) -> Markup {
+    let shown = rows.prefix(limit)
+    return Markup {
+        dataTable(
+            caption: caption,
+            columns: columns.map(\.column),
+            rows: shown.map { row in columns.map { $0.cell(row) } },
+            empty: empty
+        )
+        moreRows((count ?? Int64(rows.count)) - Int64(shown.count), isCut: isCut)
+    }
+}
+
+/// Says that rows are left out, and where to see them.
+func moreRows(_ count: Int64, isCut: Bool = false) -> Markup {
+    guard count > 0 else { return .empty }
+    return p { "… and \(counted(count, cap: isCut ? count : 10_000)) more: see “The same in psql and as a command” below." }
 }
 
 extension JSONObject {
@@ -79,6 +102,8 @@ func stateBadge(_ word: String) -> Markup {
 }
 
 extension String {
-    /// At most 120 characters: one long text must not fill a page.
-    var shortened: String { count > 120 ? prefix(119) + "…" : self }
+    /// At most 120 scalars: one long text must not fill a page. A Character has any number of bytes.
+    var shortened: String {
+        unicodeScalars.dropFirst(120).isEmpty ? self : String(unicodeScalars.prefix(119)) + "…"
+    }
 }

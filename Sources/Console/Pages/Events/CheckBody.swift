@@ -15,6 +15,9 @@ struct CheckBody: ConsoleAction {
     let right = ConsoleRight.showBodies
     let check: BodyCheck?
 
+    /// Signed parts and facts that are shown: a receipt has thousands of facts.
+    private static let (parts, facts) = (20, 40)
+
     func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
         let id = try form.number("id")
         let note = try form.required("note", "Why do you need it?")
@@ -44,15 +47,18 @@ struct CheckBody: ConsoleAction {
             if case .object(let result)? = checked["if_run_now"] {
                 definitions([("if it runs now", .text(result.word("result") ?? "–")), ("reason", result.text("reason"))])
             }
-            for part in checked.rows("verification") {
+            let parts = checked.rows("verification")
+            for part in parts.prefix(Self.parts) {
                 section {
                     h2 { part.word("location")?.shortened ?? "request" }
                     ul { checks(part) }
                 }
             }
+            moreRows(Int64(parts.count - Self.parts))
             documentTable(
                 "Facts of the body, and how each stands to what the register holds",
                 checked.rows("facts"),
+                limit: Self.facts,
                 empty: "It states no fact that counts.",
                 [
                     .text("register", "table"), .text("standing", "standing"), .identifier("transaction", "transaction_id"),

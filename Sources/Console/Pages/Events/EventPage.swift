@@ -12,6 +12,9 @@ struct EventPage: ConsolePage {
     /// Whether ``CheckBody`` can be used.
     let checksBodies: Bool
 
+    /// Runs and repairs that are shown, and effects: a receipt has hundreds.
+    private static let (runs, effects) = (5, 8)
+
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let id = try request.number("id")
         guard let document = try await context.transaction.document(.explanation(of: id)) else {
@@ -77,8 +80,9 @@ struct EventPage: ConsolePage {
 
     private func runs(_ document: JSONObject) -> Markup {
         documentTable(
-            "Runs",
-            document.rows("outcomes"),
+            "Runs, the latest first",
+            document.rows("outcomes").reversed(),
+            limit: Self.runs,
             empty: "It has not been settled.",
             [
                 .number("run", "run"), .time("settled", "settled_at"), .state("result", "result"), .text("reason", "reason"),
@@ -89,8 +93,9 @@ struct EventPage: ConsolePage {
 
     private func effects(_ document: JSONObject) -> Markup {
         documentTable(
-            "Effects that it brought",
-            document.rows("effects"),
+            "Effects that it brought, the latest first",
+            document.rows("effects").reversed(),
+            limit: Self.effects,
             empty: "It brought no effect.",
             [
                 .text("effect", "kind"), .time("happened", "occurred_at"), .time("recorded", "recorded_at"), .text("product", "product_id"),
@@ -105,16 +110,22 @@ struct EventPage: ConsolePage {
             "contracts", "transactions", "v1_renewals", "orders", "ownership_claims", "owner_links", "client_posts", "refund_requests",
             "outbox",
         ]
+        // appstore.explain gives the latest of these first, and of the others last.
+        let latestFirst = ["ownership_claims", "owner_links"]
         return section {
             h2 { "What the ledger holds" }
-            for table in tables { DocumentRows(title: table, rows: document.rows(table)).markup }
+            for table in tables {
+                let rows = document.rows(table)
+                DocumentRows(title: table, rows: latestFirst.contains(table) ? rows : rows.reversed()).markup
+            }
         }
     }
 
     private func repairs(_ document: JSONObject) -> Markup {
         documentTable(
-            "Repairs, and who read its body",
-            document.rows("audit_log"),
+            "Repairs, and who read its body, the latest first",
+            document.rows("audit_log").reversed(),
+            limit: Self.runs,
             empty: "None.",
             [.time("at", "at"), .text("by", "actor"), .text("action", "action"), .number("events", "events"), .text("reason", "note")]
         )

@@ -8,7 +8,7 @@ struct EndpointPage: ConsolePage {
     let path = "/outgoing/{name}"
     let area = ConsoleArea.outgoing
 
-    private static let rows: Int32 = 40
+    private static let rows: Int32 = 20
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let name = request.values["name"] ?? ""
@@ -26,7 +26,8 @@ struct EndpointPage: ConsolePage {
             elsewhere: Elsewhere(
                 psql: [
                     "SELECT * FROM appstore.endpoint_status WHERE name = \(name);",
-                    "SELECT * FROM appstore.deliveries WHERE endpoint = \(name) ORDER BY attempt_id DESC LIMIT 40;",
+                    "SELECT * FROM appstore.open_deliveries WHERE endpoint = \(name) ORDER BY position LIMIT 100;",
+                    "SELECT * FROM appstore.deliveries WHERE endpoint = \(name) ORDER BY attempt_id DESC LIMIT 20;",
                 ],
                 commands: ["appstore-inbox endpoint show \(name)", "appstore-inbox redeliver \(name) --only-failed"]
             )
@@ -58,8 +59,9 @@ struct EndpointPage: ConsolePage {
 
     private func open(_ endpoint: JSONObject) -> Markup {
         documentTable(
-            "Deliveries that are open or were given up, the oldest 20 of each",
+            "Deliveries that are open or were given up, the oldest 10 of each",
             endpoint.rows("deliveries"),
+            of: (endpoint.integer("open") ?? 0) + (endpoint.integer("given_up") ?? 0),
             empty: "None.",
             [
                 .number("position", "position"), .identifier("contract", "subject"), .number("attempts", "attempts"),

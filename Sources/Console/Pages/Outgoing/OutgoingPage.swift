@@ -40,6 +40,7 @@ struct OutgoingPage: ConsolePage {
         documentTable(
             "Endpoints",
             document.rows("endpoints"),
+            of: document.integer("endpoints_in_all"),
             empty: "None. appstore-inbox endpoint create makes one.",
             [
                 DocumentColumn("endpoint") { row in
@@ -56,6 +57,7 @@ struct OutgoingPage: ConsolePage {
         documentTable(
             "Named consumers of the feed",
             document.rows("consumers"),
+            of: document.integer("consumers_in_all"),
             empty: "None.",
             [.text("consumer", "name"), .number("lag", "lag"), .number("position", "position"), .time("moved", "moved_at")]
         )
@@ -65,6 +67,7 @@ struct OutgoingPage: ConsolePage {
         documentTable(
             "Until when Apple’s notification history was read",
             document.rows("coverage"),
+            of: document.integer("coverage_in_all"),
             empty: "It is not read: no worker has a key of the App Store Server API.",
             [
                 .text("app", "bundle_id"), .text("environment", "environment"), .text("mode", "mode"), .time("from", "covered_from"),
@@ -77,8 +80,9 @@ struct OutgoingPage: ConsolePage {
 
     private func budgets(_ document: JSONObject) -> Markup {
         documentTable(
-            "Budgets of the App Store Server API, the fullest 20",
+            "Budgets of the App Store Server API, the fullest first",
             document.rows("budgets"),
+            of: document.integer("budgets_in_all"),
             empty: "Nothing was asked.",
             [
                 .text("app", "bundle_id"), .text("environment", "environment"), .text("endpoint", "endpoint"),
@@ -97,8 +101,9 @@ struct OutgoingPage: ConsolePage {
 
     private func requests(_ document: JSONObject, _ context: ConsoleContext) -> Markup {
         documentTable(
-            "Consumption requests that Apple waits for, the most urgent 20",
+            "Consumption requests that Apple waits for, the most urgent first",
             document.rows("requests"),
+            of: document.integer("requests_in_all"),
             empty: "None.",
             [
                 .time("due", "due_at"), .state("state", "state"), .text("reason", "reason"), .text("product", "product_id"),
@@ -109,8 +114,9 @@ struct OutgoingPage: ConsolePage {
 
     private func imports(_ document: JSONObject) -> Markup {
         documentTable(
-            "Imports, the latest 10",
+            "Imports, the latest first",
             document.rows("imports"),
+            of: document.integer("imports_in_all"),
             empty: "None.",
             [
                 .number("import", "import_id"), .text("file", "file_name"), .state("state", "state"), .number("ids", "items"),

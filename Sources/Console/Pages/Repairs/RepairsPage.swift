@@ -8,7 +8,7 @@ struct RepairsPage: ConsolePage {
     let path = "/repairs"
     let area = ConsoleArea.repairs
 
-    private static let rows: Int32 = 40
+    private static let rows: Int32 = 20
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let before = try request.query.int64("before")
@@ -17,7 +17,7 @@ struct RepairsPage: ConsolePage {
         let page = Page(
             title: "Repairs",
             elsewhere: Elsewhere(
-                psql: ["SELECT * FROM appstore.repair_status ORDER BY repair_id DESC LIMIT 40;", "SELECT appstore.stop_repair(1);"],
+                psql: ["SELECT * FROM appstore.repair_status ORDER BY repair_id DESC LIMIT 20;", "SELECT appstore.stop_repair(1);"],
                 commands: ["appstore-inbox requeue --outcome failed", "appstore-inbox discard --outcome rejected"]
             ),
             refreshSeconds: repairs.contains { $0.word("state") == "running" } ? 5 : nil

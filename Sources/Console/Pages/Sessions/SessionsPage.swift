@@ -6,11 +6,15 @@ import SQL
 struct SessionsPage: ConsolePage {
     let path = "/sessions"
     let area = ConsoleArea.sessions
+    private static let limit = 40
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
-        let sessions = try await context.transaction.query(Statement(.consoleListSessions, ["limit": Int32(100)]))
-        let rows: [[Markup]] = try sessions.map { row in
-            let id: Int64 = try row.decode("session_id")
+        let before = try request.query.int64("before")
+        let found = try await context.transaction.query(
+            Statement(.consoleListSessions, ["before": before, "limit": Int32(Self.limit + 1)])
+        )
+        let ids: [Int64] = try found.prefix(Self.limit).map { try $0.decode("session_id") }
+        let rows: [[Markup]] = try zip(ids, found).map { id, row in
             let state: String = try row.decode("state")
             return [
                 .text("\(id)"), identifier(try row.decode("person")),
@@ -27,7 +31,7 @@ struct SessionsPage: ConsolePage {
                     psql: [
                         """
                         SELECT session_id, person, role, began_at, expires_at, ended_at FROM appstore.console_sessions \
-                        ORDER BY session_id DESC LIMIT 100
+                        ORDER BY session_id DESC LIMIT 40
                         """
                     ]
                 )
@@ -40,6 +44,10 @@ struct SessionsPage: ConsolePage {
                     ],
                     rows: rows,
                     empty: "No sessions."
+                )
+                pager(
+                    newer: before == nil ? nil : context.url("sessions"),
+                    older: found.count > Self.limit ? ids.last.map { context.url("sessions").with("before", "\($0)") } : nil
                 )
             }
         )

@@ -9,7 +9,7 @@ enum Filler {
         guard count > 0 else { return }
         try await cluster.withConnection(to: database) { connection in
             try await connection.execute("SET synchronous_commit = off")
-            try await connection.runScript(SettledLedger.view)
+            try await connection.runScript(SettledLedger.view())
             try await DeferredIndexes.run(of: SettledLedger.tables, on: connection) {
                 for start in stride(from: 0, to: count, by: step) {
                     try Task.checkCancellation()

@@ -11,9 +11,10 @@ enum SettledLedger {
     ]
     .map { "appstore.\($0)" }
 
-    /// Creates the view of charges that ``insertions(after:)`` reads.
-    static let view = """
-        CREATE TEMPORARY VIEW charge AS
+    /// Creates the view of charges that ``insertions(after:)`` reads, from a table with the ids of events and when they were received.
+    static func view(of events: String = "appstore.inbox") -> String {
+        """
+        CREATE OR REPLACE TEMPORARY VIEW charge AS
         SELECT e.event_id, e.event_id % 12 = 0 AS is_first, (100000000000000 + e.event_id)::text AS id,
                (100000000000000 + e.event_id / 12 * 12)::text AS contract, (100000000000010 + e.event_id / 12 * 12)::text AS last,
                e.received_at + (e.event_id % 12 - 10) * interval '15 days' AS paid_at, e.received_at + interval '30 days' AS paid_until,
@@ -21,10 +22,11 @@ enum SettledLedger {
                CASE WHEN e.event_id % 12 = 0 THEN coalesce(token.no, md5('period ' || e.event_id)::uuid)
                     ELSE md5('period ' || e.event_id)::uuid END AS order_no,
                CASE WHEN token.no IS NOT NULL THEN 'user ' || e.event_id / 12 END AS user_id
-        FROM appstore.inbox AS e
+        FROM \(events) AS e
         CROSS JOIN LATERAL (SELECT CASE e.event_id / 12 % 2 WHEN 0 THEN md5('token ' || e.event_id / 12)::uuid END AS no) AS token
         WHERE e.event_id % 2 = 0
         """
+    }
 
     /// Statements that insert the ledger's rows of the events after an id.
     static func insertions(after event: Int64) -> [Statement] {

@@ -13,7 +13,7 @@ struct BenchCommand: AsyncParsableCommand {
             """,
         subcommands: [
             BenchVerify.self, BenchDrain.self, BenchIngest.self, BenchLatency.self, BenchMemory.self, BenchFlat.self, BenchReceipts.self,
-            BenchFeed.self, BenchHistory.self, BenchImport.self, BenchWebhooks.self, BenchReports.self,
+            BenchFeed.self, BenchHistory.self, BenchImport.self, BenchWebhooks.self, BenchReports.self, BenchConsole.self,
         ]
     )
 }
