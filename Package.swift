@@ -44,11 +44,10 @@ let package = Package(
             name: "CBuild",
             cSettings: Context.environment["APPSTORE_INBOX_COMMIT"].map { [.define("APPSTORE_INBOX_COMMIT", to: "\"\($0)\"")] } ?? []
         ),
-        .target(name: "Postgres", dependencies: ["CLibPQ", logging, serviceLifecycle]),
-        .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
-
         // How the daemons log what happens often.
         .target(name: "Reporting", dependencies: [logging]),
+        .target(name: "Postgres", dependencies: ["CLibPQ", "Reporting", logging, serviceLifecycle]),
+        .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
 
         .executableTarget(name: "embed-files", path: "Sources/EmbeddedFiles/Tool"),
         .plugin(name: "EmbeddedFiles", capability: .buildTool(), dependencies: ["embed-files"], path: "Sources/EmbeddedFiles/Plugin"),
@@ -97,7 +96,7 @@ let package = Package(
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "Reporting", "SQL", "Systemd", asyncHTTPClient, logging,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "SQL", "Systemd", asyncHTTPClient, logging,
                 metrics, nioCore, nioHTTP1, nioSSL, serviceLifecycle,
             ]
         ),
@@ -113,7 +112,7 @@ let package = Package(
         .target(
             name: "Revocation",
             dependencies: [
-                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "Systemd", logging,
+                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "SQL", "Systemd", logging,
                 serviceLifecycle,
             ]
         ),
@@ -127,7 +126,7 @@ let package = Package(
         .target(
             name: "History",
             dependencies: [
-                "AppStore", "Ledger", "Outbox", "Postgres", "Reporting", "SQL", "ServerAPI", "StrictJSON", "Systemd", logging, metrics,
+                "AppStore", "Ledger", "Outbox", "Postgres", "SQL", "ServerAPI", "StrictJSON", "Systemd", logging, metrics,
                 serviceLifecycle,
             ]
         ),
@@ -136,14 +135,14 @@ let package = Package(
         .target(
             name: "Import",
             dependencies: [
-                "AppStore", "Outbox", "Postgres", "Reporting", "SQL", "ServerAPI", "Systemd", logging, serviceLifecycle,
+                "AppStore", "Outbox", "Postgres", "SQL", "ServerAPI", "Systemd", logging, serviceLifecycle,
             ]
         ),
 
         // Asking Apple about contracts that look stale.
         .target(
             name: "Reconcile",
-            dependencies: ["AppStore", "Outbox", "Postgres", "Reporting", "SQL", "Systemd", logging, serviceLifecycle]
+            dependencies: ["AppStore", "Outbox", "Postgres", "SQL", "Systemd", logging, serviceLifecycle]
         ),
 
         // Entries of the feed, sent to the endpoints of operators.
@@ -332,7 +331,7 @@ let package = Package(
                 "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "History", "Import",
                 "InboxQueue",
                 "Ingest", "Outbox", "Postgres", "Prometheus",
-                "PrometheusTesting", "Revocation", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser,
+                "PrometheusTesting", "Reconcile", "Revocation", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd", argumentParser,
                 logging,
                 metrics,
             ],

@@ -16,20 +16,6 @@ extension Verifier {
         verifyTransaction(jws[...], receivedAt: receivedAt, diagnostics: diagnostics)
     }
 
-    /// Verifies a standalone renewal info.
-    package func verifyRenewalInfo(_ jws: [UInt8], receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<
-        SignedValue<JWSRenewalInfoDecodedPayload>
-    > {
-        verifyRenewalInfo(jws[...], receivedAt: receivedAt, diagnostics: diagnostics)
-    }
-
-    /// Verifies a standalone app transaction.
-    package func verifyAppTransaction(_ jws: [UInt8], receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<
-        SignedValue<AppTransaction>
-    > {
-        verifyAppTransaction(jws[...], receivedAt: receivedAt, diagnostics: diagnostics)
-    }
-
     /// Verifies a JWS of any kind; its members determine the kind.
     package func verifyAny(_ jws: [UInt8], receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<VerifiedPayload> {
         verifyAny(jws[...], receivedAt: receivedAt, diagnostics: diagnostics)

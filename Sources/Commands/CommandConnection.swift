@@ -1,5 +1,5 @@
 import Logging
-import Postgres
+package import Postgres
 import Schema
 
 /// How an operator's command connects.
@@ -25,5 +25,31 @@ enum CommandConnection {
             await connection.close()
             throw error
         }
+    }
+
+    /// Calls `body` with a connection of its own, which ``open(_:command:_:deadline:)`` opens.
+    static func with<Value>(
+        _ reader: SettingsReader,
+        command: String,
+        _ expected: SchemaExpectation,
+        deadline: Duration? = nil,
+        _ body: (Connection) async throws -> Value
+    ) async throws -> Value {
+        try await open(reader, command: command, expected, deadline: deadline).closing(body)
+    }
+}
+
+extension Connection {
+    /// Calls `body`, and closes the connection.
+    package func closing<Value>(_ body: (Connection) async throws -> Value) async throws -> Value {
+        let value: Value
+        do {
+            value = try await body(self)
+        } catch {
+            await close()
+            throw error
+        }
+        await close()
+        return value
     }
 }

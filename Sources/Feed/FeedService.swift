@@ -41,7 +41,7 @@ package struct FeedService: Service {
         let heartbeat = heartbeat()
         defer { heartbeat.finish() }
         var delays = Delays(rest: configuration.rest)
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+        while !Task.isEnding {
             heartbeat.beat()
             await Task.rest(for: await step(&delays))
         }

@@ -65,7 +65,6 @@ package struct Attribute: Sendable {
 
     package static func role(_ role: String) -> Attribute { Attribute("role", role) }
     package static func ariaLabel(_ text: String) -> Attribute { Attribute("aria-label", text) }
-    package static func ariaLabelledBy(_ id: String) -> Attribute { Attribute("aria-labelledby", id) }
     package static func ariaCurrent(_ kind: String) -> Attribute { Attribute("aria-current", kind) }
     package static let ariaHidden = Attribute("aria-hidden", "true")
     /// An attribute for console.js.

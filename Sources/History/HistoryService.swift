@@ -31,9 +31,15 @@ package struct HistoryService: Service {
         package init() {}
     }
 
-    private let configuration: Configuration
+    let configuration: Configuration
+    let store: HistoryStore
+    let client: ServerAPIClient
+    let metrics: HistoryMetrics
+    let logger: Logger
+    let heartbeat: @Sendable () -> LoopHeartbeat
+    let database: DatabaseUse
+    let slots: HistorySlots
     private let exchange: Exchange?
-    private let dispatcher: @Sendable (Exchange) -> HistoryDispatcher
 
     /// - Parameters:
     ///   - pool: lends a connection for each statement; none is held while Apple is asked.
@@ -49,25 +55,20 @@ package struct HistoryService: Service {
         exchange: Exchange? = nil
     ) {
         self.configuration = configuration
+        store = HistoryStore(pool: pool, leaseSeconds: configuration.leaseSeconds)
+        self.client = client
+        self.metrics = HistoryMetrics(factory: metrics)
+        self.logger = logger
+        self.heartbeat = heartbeat
+        database = DatabaseUse(by: "the history", logger: logger)
+        slots = HistorySlots(near: configuration.nearSlots, days: configuration.daySlots)
         self.exchange = exchange
-        dispatcher = { exchange in
-            HistoryDispatcher(
-                configuration: configuration,
-                store: HistoryStore(pool: pool, leaseSeconds: configuration.leaseSeconds),
-                client: client,
-                exchange: exchange,
-                metrics: HistoryMetrics(factory: metrics),
-                logger: logger,
-                heartbeat: heartbeat
-            )
-        }
     }
 
     /// Runs until graceful shutdown, then releases the windows in flight.
     ///
     /// - Throws: when a file of `extraRootPaths` cannot be read.
     package func run() async throws {
-        if let exchange { return await dispatcher(exchange).run() }
-        try await Exchange.withClient(configuration.exchange) { await dispatcher($0).run() }
+        try await Exchange.withClient(configuration.exchange, orUsing: exchange) { await readWindows(through: $0) }
     }
 }

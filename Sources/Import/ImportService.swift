@@ -26,9 +26,14 @@ package struct ImportService: Service {
         package init() {}
     }
 
-    private let configuration: Configuration
+    let configuration: Configuration
+    let store: ImportStore
+    let client: ServerAPIClient
+    let logger: Logger
+    let heartbeat: @Sendable () -> LoopHeartbeat
+    let database: DatabaseUse
+    let lanes: ImportLanes
     private let exchange: Exchange?
-    private let dispatcher: @Sendable (Exchange) -> ImportDispatcher
 
     /// - Parameters:
     ///   - pool: lends a connection for each statement; none is held while Apple is asked.
@@ -43,24 +48,19 @@ package struct ImportService: Service {
         exchange: Exchange? = nil
     ) {
         self.configuration = configuration
+        store = ImportStore(pool: pool, leaseSeconds: configuration.leaseSeconds)
+        self.client = client
+        self.logger = logger
+        self.heartbeat = heartbeat
+        database = DatabaseUse(by: "imports", logger: logger)
+        lanes = ImportLanes(perLane: configuration.slots, backoff: configuration.backoff)
         self.exchange = exchange
-        dispatcher = { exchange in
-            ImportDispatcher(
-                configuration: configuration,
-                store: ImportStore(pool: pool, leaseSeconds: configuration.leaseSeconds),
-                client: client,
-                exchange: exchange,
-                logger: logger,
-                heartbeat: heartbeat
-            )
-        }
     }
 
     /// Runs until graceful shutdown, then releases the chunks in flight.
     ///
     /// - Throws: when a file of `extraRootPaths` cannot be read.
     package func run() async throws {
-        if let exchange { return await dispatcher(exchange).run() }
-        try await Exchange.withClient(configuration.exchange) { await dispatcher($0).run() }
+        try await Exchange.withClient(configuration.exchange, orUsing: exchange) { await askChunks(through: $0) }
     }
 }

@@ -141,7 +141,7 @@ struct ImportWalk: Sendable {
             left -= pause
             beat()
             await Task.rest(for: pause)
-            if Task.isShuttingDownGracefully || Task.isCancelled { return .shuttingDown }
+            if Task.isEnding { return .shuttingDown }
         }
     }
 

@@ -5,5 +5,4 @@ enum LogKey {
     static let environment = "import.environment"
     static let line = "import.line"
     static let reason = "import.reason"
-    static let error = "error"
 }

@@ -3,8 +3,7 @@ package import FoundationEssentials
 import OpenSSL
 
 /// What one verified receipt, or verifyReceipt's answer, says about one charge: a fact of the receipt half.
-package struct ReceiptFact: Sendable {
-    /// Found by environment and transaction_id.
+package struct ReceiptFact: Charge, Sendable {
     package let key: LedgerKey
     /// receipt_creation_date, or request_date of an answer's newest part; then the form's rank, then the content.
     package let version: Version
@@ -79,17 +78,7 @@ package struct ReceiptFact: Sendable {
             || (content.productType == nil && (content.webOrderLineItemID != nil || content.expiresDate != nil))
     }
 
-    /// The order number of the paid period when no token names an order; equal to that of the charge's JWS.
-    package var periodNumber: UUID {
-        if isSubscription, let lineItem = content.webOrderLineItemID {
-            return OrderNumber.ofPeriod(
-                environment: key.environment,
-                originalTransactionID: originalTransactionID,
-                webOrderLineItemID: lineItem
-            )
-        }
-        return OrderNumber.ofCharge(environment: key.environment, transactionID: key.id)
-    }
+    package var lineItemID: String? { isSubscription ? content.webOrderLineItemID : nil }
 }
 
 extension ReceiptFact.Content {

@@ -1,9 +1,7 @@
 package import AppStore
-package import FoundationEssentials
 
 /// What one verified payload says about one charge.
-package struct TransactionFact: Sendable {
-    /// Found by environment and transactionId.
+package struct TransactionFact: Charge, Sendable {
     package let key: LedgerKey
     package let version: Version
     package let originalTransactionID: String
@@ -37,17 +35,7 @@ package struct TransactionFact: Sendable {
     /// Whether the user has it through the purchase of another family member.
     package var isFamilyShared: Bool { payload.inAppOwnershipType == .familyShared }
 
-    /// The order number of the paid period when no token names an order.
-    package var periodNumber: UUID {
-        if isSubscription, let lineItem = payload.webOrderLineItemId {
-            return OrderNumber.ofPeriod(
-                environment: key.environment,
-                originalTransactionID: originalTransactionID,
-                webOrderLineItemID: lineItem
-            )
-        }
-        return OrderNumber.ofCharge(environment: key.environment, transactionID: key.id)
-    }
+    package var lineItemID: String? { isSubscription ? payload.webOrderLineItemId : nil }
 }
 
 /// A verified payload that lacks a member that the ledger needs.

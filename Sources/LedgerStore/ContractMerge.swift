@@ -51,6 +51,6 @@ enum ContractMerge {
 
 extension JSONText {
     fileprivate init(strings: [String]) {
-        self.init(String(decoding: JSONSerializer.serialize(.array(strings.map { .string($0) })), as: UTF8.self))
+        self.init(JSONSerializer.text(.array(strings.map { .string($0) })))
     }
 }

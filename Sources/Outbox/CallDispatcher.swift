@@ -1,6 +1,5 @@
 import Logging
 import Postgres
-import Reporting
 import ServiceLifecycle
 import Systemd
 
@@ -13,7 +12,7 @@ struct CallDispatcher: Sendable {
     let metrics: OutboxMetrics
     let heartbeat: @Sendable () -> LoopHeartbeat
     /// Shared by all kinds, which use the same database.
-    let outage: EdgeTrigger
+    let database: DatabaseUse
 
     /// Runs until graceful shutdown, then ends with the last call in flight.
     func run(_ exchange: Exchange) async {
@@ -48,7 +47,7 @@ struct CallDispatcher: Sendable {
                         rest.reset()
                     }
                 } catch {
-                    if databaseFailed(error) { await pause(&wait) }
+                    if database.failed(error) { await pause(&wait) }
                 }
             }
         }
@@ -57,7 +56,7 @@ struct CallDispatcher: Sendable {
     /// Nil when the service shuts down.
     private func waitForFreeSlot(_ slots: CallSlots) async -> CallSlots.View? {
         let view = await slots.waitForFreeSlot()
-        return Task.isShuttingDownGracefully || Task.isCancelled ? nil : view
+        return Task.isEnding ? nil : view
     }
 
     /// Makes one attempt and settles the call; false when the call could not be settled. Its lease then expires.
@@ -76,7 +75,7 @@ struct CallDispatcher: Sendable {
             try await settle(call, verdict, heartbeat)
             return true
         } catch {
-            return !databaseFailed(error)
+            return !database.failed(error)
         }
     }
 
@@ -110,16 +109,8 @@ struct CallDispatcher: Sendable {
     }
 
     private func databaseWorks(_ wait: inout Backoff) {
-        if outage.ended() { logger.notice("the outbox can use the database again") }
+        database.succeeded()
         wait.reset()
-    }
-
-    /// Logs the first failure as a warning; false when the error is only the cancellation of this task.
-    private func databaseFailed(_ error: any Error) -> Bool {
-        if error is CancellationError, Task.isCancelled { return false }
-        let level: Logger.Level = !error.isDatabaseOutage && outage.began() ? .warning : .debug
-        logger.log(level: level, "the outbox cannot use the database", metadata: [LogKey.error: "\(error)"])
-        return true
     }
 
     private func report(_ call: LeasedCall, _ verdict: CallRules.Verdict, isSettled: Bool) {

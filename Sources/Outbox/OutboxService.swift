@@ -1,7 +1,6 @@
 package import Logging
 package import Metrics
 package import Postgres
-import Reporting
 import ServiceLifecycle
 package import Systemd
 
@@ -30,7 +29,7 @@ package struct OutboxService: Service {
     ) {
         let store = OutboxStore(pool: pool)
         let metrics = OutboxMetrics(kinds: Set(handlers.flatMap(\.kinds)), factory: metrics)
-        let outage = EdgeTrigger()
+        let database = DatabaseUse(by: "the outbox", logger: logger)
         dispatchers = handlers.map { handler in
             CallDispatcher(
                 handler: handler,
@@ -39,7 +38,7 @@ package struct OutboxService: Service {
                 logger: logger,
                 metrics: metrics,
                 heartbeat: heartbeat,
-                outage: outage
+                database: database
             )
         }
         self.configuration = configuration
@@ -50,14 +49,11 @@ package struct OutboxService: Service {
     ///
     /// - Throws: when a file of `extraRootPaths` cannot be read.
     package func run() async throws {
-        if let exchange { return await drain(exchange) }
-        try await Exchange.withClient(configuration.exchange) { await drain($0) }
-    }
-
-    private func drain(_ exchange: Exchange) async {
-        await withTaskGroup { group in
-            for dispatcher in dispatchers {
-                group.addTask { await dispatcher.run(exchange) }
+        try await Exchange.withClient(configuration.exchange, orUsing: exchange) { exchange in
+            await withTaskGroup { group in
+                for dispatcher in dispatchers {
+                    group.addTask { await dispatcher.run(exchange) }
+                }
             }
         }
     }

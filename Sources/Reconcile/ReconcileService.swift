@@ -2,7 +2,6 @@ package import AppStore
 package import Logging
 package import Outbox
 package import Postgres
-import Reporting
 import SQL
 import ServiceLifecycle
 package import Systemd
@@ -31,7 +30,7 @@ package struct ReconcileService: Service {
     private let lanes: @Sendable () -> Set<CallLane>
     private let logger: Logger
     private let heartbeat: @Sendable () -> LoopHeartbeat
-    private let outage = EdgeTrigger()
+    private let database: DatabaseUse
 
     /// - Parameters:
     ///   - lanes: the apps and environments that have a key here, asked for before each step.
@@ -47,6 +46,7 @@ package struct ReconcileService: Service {
         self.configuration = configuration
         self.lanes = lanes
         self.logger = logger
+        database = DatabaseUse(by: "the reconciliation", logger: logger)
         self.heartbeat = heartbeat
     }
 
@@ -54,24 +54,15 @@ package struct ReconcileService: Service {
     package func run() async {
         let heartbeat = heartbeat()
         defer { heartbeat.finish() }
-        var wait = configuration.outage
-        var generator = SystemRandomNumberGenerator()
         var nextStepAt = ContinuousClock.now
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+        await database.takeSteps(backingOff: configuration.outage) {
             heartbeat.beat()
             if .now >= nextStepAt {
-                do {
-                    let hasMore = try await step()
-                    if outage.ended() { logger.notice("the reconciliation can use the database again") }
-                    wait.reset()
-                    nextStepAt = .now + (hasMore ? configuration.shortPause : configuration.pause)
-                } catch {
-                    databaseFailed(error)
-                    nextStepAt = .now + wait.next(using: &generator)
-                }
+                let hasMore = try await step()
+                nextStepAt = .now + (hasMore ? configuration.shortPause : configuration.pause)
             }
             // Short rests, so that the heartbeat goes on.
-            await Task.rest(for: max(.zero, min(nextStepAt - .now, .seconds(30))))
+            return max(.zero, min(nextStepAt - .now, .seconds(30)))
         }
     }
 
@@ -96,18 +87,10 @@ package struct ReconcileService: Service {
         }
         return try row.decode("has_more", as: Bool?.self) ?? false
     }
-
-    /// Logs the first failure as a warning.
-    private func databaseFailed(_ error: any Error) {
-        if error is CancellationError, Task.isCancelled { return }
-        let level: Logger.Level = !error.isDatabaseOutage && outage.began() ? .warning : .debug
-        logger.log(level: level, "the reconciliation cannot use the database", metadata: [LogKey.error: "\(error)"])
-    }
 }
 
 /// The keys of what this module logs.
 private enum LogKey {
     static let asked = "reconcile.asked"
     static let settled = "reconcile.settled"
-    static let error = "error"
 }

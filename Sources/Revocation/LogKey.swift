@@ -3,5 +3,4 @@ enum LogKey {
     static let certificate = "certificate.sha256"
     static let reason = "certificate.reason"
     static let time = "certificate.revoked_at"
-    static let error = "error"
 }

@@ -3,7 +3,6 @@ package import Logging
 import OpenSSL
 package import Outbox
 package import Postgres
-import Reporting
 import ServiceLifecycle
 package import Systemd
 
@@ -38,7 +37,7 @@ package struct RevocationService: Service {
     private let logger: Logger
     private let heartbeat: @Sendable () -> LoopHeartbeat
     private let exchange: Exchange?
-    private let outage = EdgeTrigger()
+    private let database: DatabaseUse
 
     /// - Parameters:
     ///   - hosts: which responders may be asked; asked for each question.
@@ -62,6 +61,7 @@ package struct RevocationService: Service {
         self.used = used
         self.apply = apply
         self.logger = logger
+        database = DatabaseUse(by: "the revocation check", logger: logger)
         self.heartbeat = heartbeat
         self.exchange = exchange
     }
@@ -69,11 +69,11 @@ package struct RevocationService: Service {
     /// Reads the register, so that the first event already meets what is known. Gives up after half a minute: events go on then.
     package func prepare() async {
         let end = ContinuousClock.now + .seconds(30)
-        while !isEnding, .now < end {
+        while !Task.isEnding, .now < end {
             do {
                 return try await learn()
             } catch {
-                databaseFailed(error)
+                database.failed(error)
                 await Task.rest(for: .milliseconds(500))
             }
         }
@@ -82,27 +82,24 @@ package struct RevocationService: Service {
     /// Runs until graceful shutdown.
     package func run() async throws {
         guard configuration.asks else { return await loop(nil) }
-        if let exchange { return await loop(exchange) }
-        try await Exchange.withClient(Exchange.Configuration()) { await loop($0) }
+        try await Exchange.withClient(Exchange.Configuration(), orUsing: exchange) { await loop($0) }
     }
-
-    private var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
 
     private func loop(_ exchange: Exchange?) async {
         let heartbeat = heartbeat()
         defer { heartbeat.finish() }
         var seen = SeenCertificates()
-        while !isEnding {
+        while !Task.isEnding {
             do {
                 try await step(exchange, &seen, heartbeat)
             } catch {
-                databaseFailed(error)
+                database.failed(error)
             }
             let end = ContinuousClock.now + configuration.pause * Double.random(in: 0.8...1.2)
             repeat {
                 await Task.rest(for: min(configuration.tick, end - .now))
                 if exchange != nil { seen.add(used(), at: .now) }
-            } while !isEnding && .now < end && seen.unreported.isEmpty
+            } while !Task.isEnding && .now < end && seen.unreported.isEmpty
         }
     }
 
@@ -111,7 +108,7 @@ package struct RevocationService: Service {
         heartbeat.beat()
         if let exchange {
             try await report(&seen)
-            while !isEnding, let leased = try await register.lease(for: configuration.lease) {
+            while !Task.isEnding, let leased = try await register.lease(for: configuration.lease) {
                 heartbeat.beat()
                 try await ask(about: leased, exchange)
             }
@@ -121,7 +118,7 @@ package struct RevocationService: Service {
 
     private func learn() async throws {
         apply(try await register.revocations())
-        if outage.ended() { logger.notice("revocations can be read again") }
+        database.succeeded()
     }
 
     private func report(_ seen: inout SeenCertificates) async throws {
@@ -179,12 +176,5 @@ package struct RevocationService: Service {
             metadata[LogKey.reason] = "\(reason)"
             logger.info("no usable answer whether a certificate is revoked", metadata: metadata)
         }
-    }
-
-    /// Logs the first failure as a warning.
-    private func databaseFailed(_ error: any Error) {
-        if error is CancellationError, Task.isCancelled { return }
-        let level: Logger.Level = !error.isDatabaseOutage && outage.began() ? .warning : .debug
-        logger.log(level: level, "revocations cannot be read or recorded", metadata: [LogKey.error: "\(error)"])
     }
 }

@@ -12,6 +12,12 @@ package enum JSONSerializer {
         serialize(.object(object))
     }
 
+    /// The text of a value.
+    package static func text(_ value: JSONValue) -> String { String(decoding: serialize(value), as: UTF8.self) }
+
+    /// The text of an object.
+    package static func text(_ object: JSONObject) -> String { text(.object(object)) }
+
     private static func append(_ value: JSONValue, to output: inout [UInt8]) {
         switch value {
         case .null: output.append(contentsOf: "null".utf8)

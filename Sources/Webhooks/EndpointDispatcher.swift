@@ -19,7 +19,7 @@ final class EndpointDispatcher: Sendable {
     init(_ lease: EndpointLease, _ deliveries: EndpointDeliveries, context: WebhookContext, exchange: EndpointExchange) {
         var context = context
         // A statement may fail for one endpoint alone.
-        context.outage = EdgeTrigger()
+        context.database = DatabaseUse(by: "webhooks", logger: context.logger)
         self.lease = lease
         self.context = context
         self.exchange = exchange
@@ -97,11 +97,11 @@ final class EndpointDispatcher: Sendable {
         defer { wakeup.signal() }
         do {
             try await body()
-            context.databaseWorks()
+            context.database.succeeded()
         } catch is CancellationError where Task.isCancelled {
             state.withLock { $0.abandon() }
         } catch {
-            context.databaseFailed(error)
+            context.database.failed(error)
             var generator = SystemRandomNumberGenerator()
             state.withLock { $0.databaseFailed(at: .now, using: &generator) }
         }

@@ -1,7 +1,6 @@
 import Logging
 import Postgres
 import Reporting
-import ServiceLifecycle
 import Systemd
 
 /// Leases endpoints, serves each in a task of its own, and polls for all of them with one statement.
@@ -24,31 +23,21 @@ struct WebhookDispatcher: Sendable {
         await withDiscardingTaskGroup { group in
             var served: [EndpointDispatcher] = []
             var nextLeaseAt = ContinuousClock.now
-            var outage = configuration.outage
-            var generator = SystemRandomNumberGenerator()
-            while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            await context.database.takeSteps(backingOff: configuration.outage) {
                 heartbeat.beat()
                 context.givenUp.flush()
                 served.removeAll(where: \.isReleased)
                 let canSign = self.canSign
                 if !canSign { end(served) }
-                do {
-                    if canSign, served.count < configuration.slots, .now >= nextLeaseAt {
-                        for dispatcher in try await lease(configuration.slots - served.count) {
-                            served.append(dispatcher)
-                            group.addTask { await dispatcher.run() }
-                        }
-                        nextLeaseAt = .now + configuration.leasePause
+                if canSign, served.count < configuration.slots, .now >= nextLeaseAt {
+                    for dispatcher in try await lease(configuration.slots - served.count) {
+                        served.append(dispatcher)
+                        group.addTask { await dispatcher.run() }
                     }
-                    try await poll(served)
-                    outage.reset()
-                    await Task.rest(for: configuration.pollPause)
-                } catch is CancellationError where Task.isCancelled {
-                    break
-                } catch {
-                    context.databaseFailed(error)
-                    await Task.rest(for: outage.next(using: &generator))
+                    nextLeaseAt = .now + configuration.leasePause
                 }
+                try await poll(served)
+                return configuration.pollPause
             }
             end(served)
         }
@@ -72,7 +61,6 @@ struct WebhookDispatcher: Sendable {
         let configuration = context.configuration
         let start = ContinuousClock.now
         let leases = try await context.store.lease(atMost: slots, seconds: configuration.leaseSeconds)
-        context.databaseWorks()
         return leases.map { lease in
             let deliveries = EndpointDeliveries(
                 lease,
@@ -90,7 +78,6 @@ struct WebhookDispatcher: Sendable {
         let seconds = context.configuration.leaseSeconds
         let start = ContinuousClock.now
         let polled = try await context.store.poll(asked.map { ($0.0.lease.name, $0.0.lease.epoch, $0.1) }, seconds: seconds)
-        context.databaseWorks()
         let ours = Dictionary(polled.map { ($0.name, $0) }) { first, _ in first }
         for (dispatcher, _) in asked {
             if let endpoint = ours[dispatcher.lease.name] {

@@ -36,7 +36,7 @@ package struct WebhookService: Service {
             logger: logger,
             metrics: metrics,
             heartbeat: heartbeat,
-            outage: EdgeTrigger(),
+            database: DatabaseUse(by: "webhooks", logger: logger),
             givenUp: OccurrenceSummary("webhooks given up after their last attempt", logger: logger)
         )
     }
@@ -60,16 +60,6 @@ struct WebhookContext: Sendable {
     let logger: Logger
     let metrics: any MetricsFactory
     let heartbeat: @Sendable () -> LoopHeartbeat
-    var outage: EdgeTrigger
+    var database: DatabaseUse
     let givenUp: OccurrenceSummary
-
-    func databaseWorks() {
-        if outage.ended() { logger.notice("webhooks can use the database again") }
-    }
-
-    /// Logs the first failure as a warning.
-    func databaseFailed(_ error: any Error) {
-        let level: Logger.Level = !error.isDatabaseOutage && outage.began() ? .warning : .debug
-        logger.log(level: level, "webhooks cannot use the database", metadata: [LogKey.error: "\(error)"])
-    }
 }

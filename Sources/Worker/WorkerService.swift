@@ -72,7 +72,7 @@ package struct WorkerService: Service {
         // First of all: the process before this one may have died of an event that would kill this one, too.
         // Where that fails for long, work is better than none.
         let end = ContinuousClock.now + .seconds(30)
-        while recovery.isFirst, !isEnding, .now < end {
+        while recovery.isFirst, !Task.isEnding, .now < end {
             let pause = await recover(&recovery)
             if recovery.isFirst { await Task.rest(for: pause) }
         }
@@ -101,18 +101,16 @@ package struct WorkerService: Service {
         let heartbeat = heartbeat()
         defer { heartbeat.finish() }
         var delays = Delays(rest: configuration.rest)
-        while !isEnding {
+        while !Task.isEnding {
             heartbeat.finish()
             guard let lead = await cancelWhenGracefulShutdown({ await loops.becomeLeader() }) else { continue }
-            while lead.isHeld, !isEnding {
+            while lead.isHeld, !Task.isEnding {
                 heartbeat.beat()
                 await step(index, lead, &delays)
             }
             lead.release()
         }
     }
-
-    private var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
 
     /// Takes a batch, or rests while nothing is due. Backs off when the database cannot be asked, or has not committed.
     private func step(_ index: Int, _ lead: Lead, _ delays: inout Delays) async {
@@ -199,7 +197,7 @@ extension WorkerService {
 
     private func recoveryLoop(_ earlier: Recovery) async {
         var recovery = earlier
-        while !isEnding {
+        while !Task.isEnding {
             let pause = await recover(&recovery)
             queue.flushSummaries()
             await Task.rest(for: pause * Double.random(in: 0.8...1.2))
@@ -219,7 +217,7 @@ extension WorkerService {
             recovery = Recovery(isFirst: false)
             guard report.isolatedAreDue, !wasFirst else { return pause }
             let end = ContinuousClock.now + .seconds(1)
-            while !isEnding, .now < end {
+            while !Task.isEnding, .now < end {
                 guard try await queue.takeIsolated() != nil else { return pause }
             }
             // More of them may be due.

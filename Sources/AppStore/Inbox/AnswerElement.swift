@@ -55,12 +55,7 @@ package struct AnswerElement: Sendable {
 
     /// Reads what ``body(asked:answer:)`` wrote; other members are ignored.
     package init(body: [UInt8], source: EventSource) throws(Malformed) {
-        let object: JSONObject
-        do {
-            object = try JSONParser().parseObject(body)
-        } catch {
-            throw .notAnObject
-        }
+        let object = try JSONObject(body: body, or: Malformed.notAnObject)
         guard case .object(let asked)? = object["asked"], case .string(let endpoint)? = asked["endpoint"],
             case .string(let environment)? = asked["environment"], case .string(let bundleID)? = asked["bundleId"]
         else { throw .question }

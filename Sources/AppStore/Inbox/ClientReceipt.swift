@@ -52,37 +52,16 @@ extension ClientReceipt {
         case bundleIDs = "malformed_bundle_ids"
     }
 
-    private enum Member: String {
-        case receiptData, user, transactionId, environment, bundleIds
-    }
-
     /// Reads what ``body`` wrote; other members are ignored.
     package init(body: [UInt8]) throws(Malformed) {
-        let members: MemberReader<Member>
-        do {
-            members = MemberReader(try JSONParser().parseObject(body))
-        } catch {
-            throw .notAnObject
-        }
-        func string(_ member: Member, or flaw: Malformed) throws(Malformed) -> String {
-            guard let text = try Self.read(or: flaw, { () throws(MalformedPayload) in try members.string(member) }) else { throw flaw }
-            return text
-        }
+        let object = try JSONObject(body: body, or: Malformed.notAnObject)
         try self.init(
-            receiptData: try string(.receiptData, or: .noReceiptData),
-            user: try string(.user, or: .user),
-            transactionID: try Self.read(or: .transactionID) { () throws(MalformedPayload) in try members.string(.transactionId) },
-            environment: AppStoreEnvironment(rawValue: try string(.environment, or: .environment)),
-            bundleIDs: try Self.read(or: .bundleIDs) { () throws(MalformedPayload) in try members.strings(.bundleIds) }
+            receiptData: try object.required("receiptData", or: Malformed.noReceiptData),
+            user: try object.required("user", or: Malformed.user),
+            transactionID: try object.text("transactionId", or: Malformed.transactionID),
+            environment: AppStoreEnvironment(rawValue: try object.required("environment", or: Malformed.environment)),
+            bundleIDs: try object.texts("bundleIds", or: Malformed.bundleIDs)
         )
-    }
-
-    private static func read<Value>(or flaw: Malformed, _ read: () throws(MalformedPayload) -> Value) throws(Malformed) -> Value {
-        do {
-            return try read()
-        } catch {
-            throw flaw
-        }
     }
 
     /// The post as JSON; equal posts have equal bytes.

@@ -47,36 +47,17 @@ extension ClientSubmission {
         case bundleIDs = "malformed_bundle_ids"
     }
 
-    private enum Member: String {
-        case signedTransaction, user, environment, bundleIds
-    }
-
     /// Reads what ``body`` wrote; other members are ignored.
     package init(body: [UInt8]) throws(Malformed) {
-        let members: MemberReader<Member>
-        do {
-            members = MemberReader(try JSONParser().parseObject(body))
-        } catch {
-            throw .notAnObject
-        }
-        guard let jws = try Self.read(or: .noSignedTransaction, { () throws(MalformedPayload) in try members.string(.signedTransaction) })
-        else { throw .noSignedTransaction }
-        guard let environment = try Self.read(or: .environment, { () throws(MalformedPayload) in try members.string(.environment) })
-        else { throw .environment }
+        let object = try JSONObject(body: body, or: Malformed.notAnObject)
+        let jws = try object.required("signedTransaction", or: Malformed.noSignedTransaction)
+        let environment = try object.required("environment", or: Malformed.environment)
         try self.init(
             signedTransaction: jws,
-            user: try Self.read(or: .user) { () throws(MalformedPayload) in try members.string(.user) },
+            user: try object.text("user", or: Malformed.user),
             environment: AppStoreEnvironment(rawValue: environment),
-            bundleIDs: try Self.read(or: .bundleIDs) { () throws(MalformedPayload) in try members.strings(.bundleIds) }
+            bundleIDs: try object.texts("bundleIds", or: Malformed.bundleIDs)
         )
-    }
-
-    private static func read<Value>(or flaw: Malformed, _ read: () throws(MalformedPayload) -> Value) throws(Malformed) -> Value {
-        do {
-            return try read()
-        } catch {
-            throw flaw
-        }
     }
 
     /// The submission as JSON; equal submissions have equal bytes.

@@ -17,12 +17,7 @@ package struct UnansweredReceipt: Hashable, Sendable {
     }
 
     package init(body: [UInt8]) throws(Malformed) {
-        let object: JSONObject
-        do {
-            object = try JSONParser().parseObject(body)
-        } catch {
-            throw .notAnObject
-        }
+        let object = try JSONObject(body: body, or: Malformed.notAnObject)
         guard case .string(let data)? = object["receiptData"], !data.isEmpty else { throw .noReceiptData }
         receiptData = data
     }

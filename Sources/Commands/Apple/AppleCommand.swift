@@ -22,7 +22,7 @@ struct AppleCommand: AsyncParsableCommand {
 }
 
 /// Options that the commands for Apple share.
-struct AppleOptions: ParsableArguments {
+struct AppleOptions: ParsableArguments, JSONOptions {
     /// The exit code while there is no answer.
     private static let stillOpen = ExitCode(3)
     private static let pause = Duration.milliseconds(200)
@@ -47,16 +47,10 @@ struct AppleOptions: ParsableArguments {
     func run(_ call: (Connection) async throws -> Int64) async throws {
         let reader = try service.reader(database)
         let operating = SchemaExpectation(role: "appstore_operator", function: "ask_apple")
-        let connection = try await CommandConnection.open(reader, command: "apple", operating)
-        let report: AppleReport
-        do {
-            report = try await settled(try await call(connection), connection)
-            await connection.close()
-        } catch {
-            await connection.close()
-            throw error
+        let report = try await CommandConnection.with(reader, command: "apple", operating) { connection in
+            try await settled(try await call(connection), connection)
         }
-        StandardOutput.write((json ? report.document.onOneLine : report.text(waited: wait)) + "\n")
+        print(report.document, report.text(waited: wait))
         if report.isOpen { throw Self.stillOpen }
         if !report.isAnswered { throw ExitCode.failure }
     }
@@ -82,7 +76,7 @@ struct ApplePlace: ParsableArguments {
     var environment: String?
 
     func validate() throws {
-        if let environment { try KnownWords(option: "--environment", words: ["Production", "Sandbox"]).check(environment) }
+        if let environment { try KnownWords.environments.check(environment) }
     }
 
     /// A statement about this place.

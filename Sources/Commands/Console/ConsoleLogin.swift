@@ -29,15 +29,7 @@ struct ConsoleLogin: AsyncParsableCommand {
         var generator = SystemRandomNumberGenerator()
         let token = ConsoleSecret(using: &generator)
         let expected = SchemaExpectation(role: "appstore_viewer", function: "make_console_login")
-        let connection = try await CommandConnection.open(reader, command: "console login", expected)
-        let login: Login
-        do {
-            login = try await Login(token, on: connection)
-        } catch {
-            await connection.close()
-            throw error
-        }
-        await connection.close()
+        let login = try await CommandConnection.with(reader, command: "console login", expected) { try await Login(token, on: $0) }
         LogOutput.standardError.write("for \(login.person) as \(login.role); the link works once, for 60 seconds\n")
         print("\(origin)/login?token=\(token.text)")
     }

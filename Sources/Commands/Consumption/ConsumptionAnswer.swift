@@ -44,7 +44,7 @@ struct ConsumptionAnswer: AsyncParsableCommand {
     @OptionGroup var options: ConsumptionOptions
 
     func validate() throws {
-        try KnownWords(option: "--environment", words: ["Production", "Sandbox"]).check(environment)
+        try KnownWords.environments.check(environment)
         guard consented != nil else { throw ValidationError("say --consented or --no-consented: nothing is assumed") }
         if let delivery { try KnownWords(option: "--delivery", words: Self.deliveries).check(delivery) }
         if let preference { try KnownWords(option: "--preference", words: Self.preferences).check(preference) }

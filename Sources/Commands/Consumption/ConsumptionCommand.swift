@@ -20,7 +20,7 @@ struct ConsumptionCommand: AsyncParsableCommand {
 }
 
 /// Options that the commands for consumption requests share.
-struct ConsumptionOptions: ParsableArguments {
+struct ConsumptionOptions: ParsableArguments, JSONOptions {
     @Flag(help: "Print JSON, with the members of the HTTP API.") var json = false
     @OptionGroup(title: "Settings") var database: DatabaseOptions
     @OptionGroup(title: "Settings") var service: ServiceOptions
@@ -29,15 +29,7 @@ struct ConsumptionOptions: ParsableArguments {
     func withConnection<Value: Sendable>(_ body: (Connection) async throws -> Value) async throws -> Value {
         let reader = try service.reader(database)
         let operating = SchemaExpectation(role: "appstore_operator", function: "answer_consumption")
-        let connection = try await CommandConnection.open(reader, command: "consumption", operating)
-        do {
-            let value = try await body(connection)
-            await connection.close()
-            return value
-        } catch {
-            await connection.close()
-            throw error
-        }
+        return try await CommandConnection.with(reader, command: "consumption", operating, body)
     }
 
     /// The request about a transaction, or those that Apple waits for.
@@ -60,10 +52,9 @@ struct ConsumptionOptions: ParsableArguments {
 
     /// Prints requests: JSON objects, one a line, or a table.
     func print(_ requests: [JSONObject]) {
-        guard !json else { return StandardOutput.write(requests.map { $0.onOneLine + "\n" }.joined()) }
         let members = ["dueAt", "environment", "transactionId", "state", "product", "user", "preference", "refusedWith", "outcome"]
         let head = ["DUE", "ENVIRONMENT", "TRANSACTION", "STATE", "PRODUCT", "USER", "PREFERENCE", "REFUSED WITH", "OUTCOME"]
         let rows = requests.map { request in members.map { request.word($0)?.onOneLineSafely ?? "-" } }
-        for line in Columns.lines([head] + rows) { StandardOutput.write(line + "\n") }
+        print(requests, head, rows)
     }
 }

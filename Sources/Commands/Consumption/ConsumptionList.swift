@@ -4,7 +4,7 @@ import ArgumentParser
 /// `appstore-inbox consumption list`: lists the requests that Apple waits for.
 struct ConsumptionList: AsyncParsableCommand {
     private static let states = KnownWords(option: "--state", words: ["waiting", "decided", "sending", "refused"])
-    private static let environments = KnownWords(option: "--environment", words: ["Production", "Sandbox"])
+    private static let environments = KnownWords.environments
 
     static let configuration = CommandConfiguration(
         commandName: "list",

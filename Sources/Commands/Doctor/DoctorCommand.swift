@@ -45,7 +45,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let report = await DoctorCheck.report(context)
         if case .success(let connection) = context.connection { await connection.close() }
         let inColour = StandardOutput.showsColours(environment)
-        print(json ? String(decoding: JSONSerializer.serialize(report.json), as: UTF8.self) : report.text(inColour: inColour))
+        print(json ? JSONSerializer.text(report.json) : report.text(inColour: inColour))
         throw ExitCode(report.worst.exitCode)
     }
 }

@@ -1,8 +1,5 @@
-import AppStore
 import ArgumentParser
-import Postgres
 import Schema
-import StrictJSON
 
 /// `appstore-inbox endpoint`: the receivers of webhooks.
 struct EndpointCommand: AsyncParsableCommand {
@@ -21,7 +18,7 @@ struct EndpointCommand: AsyncParsableCommand {
 }
 
 /// Options that the commands for endpoints share.
-struct EndpointOptions: ParsableArguments {
+struct EndpointOptions: ParsableArguments, JSONOptions {
     @Flag(help: "Print JSON.") var json = false
     @OptionGroup(title: "Settings") var database: DatabaseOptions
     @OptionGroup(title: "Settings") var service: ServiceOptions
@@ -31,23 +28,8 @@ struct EndpointOptions: ParsableArguments {
         let reader = try service.reader(database)
         let operating = SchemaExpectation(role: "appstore_operator", function: "make_endpoint")
         // Turning the feed on reads the whole ledger.
-        let connection = try await CommandConnection.open(reader, command: "endpoint", operating, deadline: .seconds(3600))
-        do {
-            let value = try await body(EndpointRegister(connection: connection))
-            await connection.close()
-            return value
-        } catch {
-            await connection.close()
-            throw error
+        return try await CommandConnection.with(reader, command: "endpoint", operating, deadline: .seconds(3600)) {
+            try await body(EndpointRegister(connection: $0))
         }
     }
-
-    /// Prints one JSON object on a line of its own, else the text.
-    func print(_ object: JSONObject, _ text: @autoclosure () -> String) {
-        StandardOutput.write((json ? object.onOneLine : text()) + "\n")
-    }
-}
-
-extension JSONObject {
-    var onOneLine: String { String(decoding: JSONSerializer.serialize(self), as: UTF8.self) }
 }

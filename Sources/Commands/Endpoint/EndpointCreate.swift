@@ -54,7 +54,7 @@ struct EndpointCreate: AsyncParsableCommand {
         }
         do { _ = try EndpointURL(url) } catch { throw ValidationError("\(error)") }
         for type in types { try KnownWords.feedTypes.check(type) }
-        for environment in environments { try KnownWords(option: "--environment", words: ["Production", "Sandbox"]).check(environment) }
+        for environment in environments { try KnownWords.environments.check(environment) }
         for app in apps where !SettingValue.isBundleID(app) {
             throw ValidationError("--app must be a bundle id, not \(app.quotedUnlessSecret)")
         }

@@ -11,19 +11,13 @@ struct EndpointList: AsyncParsableCommand {
 
     func run() async throws {
         let endpoints = try await options.withRegister { try await $0.all() }
-        if options.json {
-            for endpoint in endpoints { options.print(endpoint.json, "") }
-        } else if endpoints.isEmpty {
-            print("There are no endpoints.")
-        } else {
-            let head = ["NAME", "STATE", "LAG", "OPEN", "GIVEN UP", "DELIVERED LAST", "URL"]
-            let rows = endpoints.map { endpoint in
-                [
-                    endpoint.name, endpoint.isProbed ? "failing" : endpoint.state, "\(endpoint.lag)", "\(endpoint.open)",
-                    "\(endpoint.givenUp)", endpoint.succeededAt.map { "\($0)" } ?? "never", endpoint.url.onOneLineSafely,
-                ]
-            }
-            for line in Columns.lines([head] + rows) { print(line) }
+        let head = ["NAME", "STATE", "LAG", "OPEN", "GIVEN UP", "DELIVERED LAST", "URL"]
+        let rows = endpoints.map { endpoint in
+            [
+                endpoint.name, endpoint.isProbed ? "failing" : endpoint.state, "\(endpoint.lag)", "\(endpoint.open)",
+                "\(endpoint.givenUp)", endpoint.succeededAt.map { "\($0)" } ?? "never", endpoint.url.onOneLineSafely,
+            ]
         }
+        options.print(endpoints.map(\.json), head, rows, none: "There are no endpoints.")
     }
 }

@@ -38,15 +38,13 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try service.reader(verification, database)
-        let connection = try await CommandConnection.open(reader, command: "explain", .explain)
-        let explanation = try await explanation(from: connection, reader)
-        await connection.close()
-        guard let explanation else {
+        let found = try await CommandConnection.with(reader, command: "explain", .explain) { try await explanation(from: $0, reader) }
+        guard let explanation = found else {
             LogOutput.standardError.write("there is no event \(event)\n")
             throw ExitCode.failure
         }
         print(
-            json ? String(decoding: JSONSerializer.serialize(explanation.document), as: UTF8.self).shownSafely : explanation.document.text
+            json ? JSONSerializer.text(explanation.document).shownSafely : explanation.document.text
         )
     }
 

@@ -19,7 +19,7 @@ struct HistoryCommand: AsyncParsableCommand {
 }
 
 /// Options that the commands for the history share.
-struct HistoryOptions: ParsableArguments {
+struct HistoryOptions: ParsableArguments, JSONOptions {
     @Option(help: "Only this app, by its bundle id.") var app: String?
     @Option(help: "Only Production or Sandbox.", completion: .environments) var environment: String?
     @Flag(help: "Print JSON, one object a line.") var json = false
@@ -37,19 +37,8 @@ struct HistoryOptions: ParsableArguments {
         let reader = try service.reader(database)
         let operating = SchemaExpectation(role: "appstore_operator", function: "set_history_mode")
         let viewing = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
-        let connection = try await CommandConnection.open(reader, command: "history", changing ? operating : viewing)
-        do {
-            let value = try await body(HistoryRegister(connection: connection, app: app, environment: environment))
-            await connection.close()
-            return value
-        } catch {
-            await connection.close()
-            throw error
+        return try await CommandConnection.with(reader, command: "history", changing ? operating : viewing) {
+            try await body(HistoryRegister(connection: $0, app: app, environment: environment))
         }
-    }
-
-    /// Prints one JSON object on a line of its own, else the text.
-    func print(_ object: JSONObject, _ text: @autoclosure () -> String) {
-        StandardOutput.write((json ? object.onOneLine : text()) + "\n")
     }
 }

@@ -16,12 +16,6 @@ struct HistoryGaps: AsyncParsableCommand {
 
     func run() async throws {
         let gaps = try await options.withRegister { try await $0.gaps(most: most) }
-        if options.json {
-            for gap in gaps { options.print(gap.json, "") }
-        } else if gaps.isEmpty {
-            print("There are no gaps.")
-        } else {
-            for line in Columns.lines([HistoryGap.head] + gaps.map(\.cells)) { print(line) }
-        }
+        options.print(gaps.map(\.json), HistoryGap.head, gaps.map(\.cells), none: "There are no gaps.")
     }
 }

@@ -20,37 +20,19 @@ struct ImportCommand: AsyncParsableCommand {
 }
 
 /// Options that the commands for imports share.
-struct ImportOptions: ParsableArguments {
+struct ImportOptions: ParsableArguments, JSONOptions {
     @Flag(help: "Print JSON, one object a line.") var json = false
     @OptionGroup(title: "Settings") var database: DatabaseOptions
     @OptionGroup(title: "Settings") var service: ServiceOptions
 
-    /// The imports in the database, on a connection of its own, which the caller closes.
-    func open(changing: Bool = true) async throws -> ImportRegister {
+    /// Calls the body with the imports in the database, on a connection of its own.
+    func withRegister<Value: Sendable>(changing: Bool = false, _ body: (ImportRegister) async throws -> Value) async throws -> Value {
         let reader = try service.reader(database)
         let operating = SchemaExpectation(role: "appstore_operator", function: "begin_import")
         let viewing = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
         let expected = changing ? operating : viewing
-        return ImportRegister(
-            connection: try await CommandConnection.open(reader, command: "import", expected, deadline: .seconds(600))
-        )
-    }
-
-    /// Calls the body with the imports in the database, on a connection of its own.
-    func withRegister<Value: Sendable>(changing: Bool = false, _ body: (ImportRegister) async throws -> Value) async throws -> Value {
-        let register = try await open(changing: changing)
-        do {
-            let value = try await body(register)
-            await register.connection.close()
-            return value
-        } catch {
-            await register.connection.close()
-            throw error
+        return try await CommandConnection.with(reader, command: "import", expected, deadline: .seconds(600)) {
+            try await body(ImportRegister(connection: $0))
         }
-    }
-
-    /// Prints one JSON object on a line of its own, else the text.
-    func print(_ object: @autoclosure () -> JSONObject, _ text: @autoclosure () -> String) {
-        StandardOutput.write((json ? object().onOneLine : text()) + "\n")
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import StrictJSON
 
 /// `appstore-inbox import misses`: lists the ids that brought nothing.
 struct ImportMisses: AsyncParsableCommand {
@@ -27,7 +28,7 @@ struct ImportMisses: AsyncParsableCommand {
                 if csv {
                     StandardOutput.write(misses.map { ImportMiss.csv($0.fields) + "\r\n" }.joined())
                 } else if options.json {
-                    StandardOutput.write(misses.map { $0.json.onOneLine + "\n" }.joined())
+                    StandardOutput.write(misses.map { JSONSerializer.text($0.json) + "\n" }.joined())
                 } else {
                     let head = isFirst ? [ImportMiss.head.map { $0.uppercased() }] : []
                     let lines = Columns.lines(head + misses.map { $0.fields.map(\.onOneLineSafely) })

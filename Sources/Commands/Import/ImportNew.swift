@@ -31,7 +31,7 @@ struct ImportNew: AsyncParsableCommand {
 
     func validate() throws {
         if app.isEmpty { throw ValidationError("--app must not be empty") }
-        if let environment { try KnownWords(option: "--environment", words: ["Production", "Sandbox"]).check(environment) }
+        if let environment { try KnownWords.environments.check(environment) }
     }
 
     func run() async throws {
@@ -62,27 +62,22 @@ struct ImportNew: AsyncParsableCommand {
         let isShown = StandardOutput.isTerminal && !options.json
         // Where workers process one environment only, no other one is asked.
         let processed = try options.service.reader(options.database).required(Settings.environments)
-        let reader = try await options.open()
-        let loader = ImportLoader(
-            connection: reader.connection,
-            fileName: String(decoding: name.utf8.prefix(255), as: UTF8.self),
-            bundleID: app,
-            environment: environment ?? (processed.count == 1 ? processed.first?.rawValue : nil),
-            depth: depth.rawValue,
-            again: again
-        )
-        do {
+        return try await options.withRegister(changing: true) { register in
+            let loader = ImportLoader(
+                connection: register.connection,
+                fileName: String(decoding: name.utf8.prefix(255), as: UTF8.self),
+                bundleID: app,
+                environment: environment ?? (processed.count == 1 ? processed.first?.rawValue : nil),
+                depth: depth.rawValue,
+                again: again
+            )
             let report = try await loader.load(source, sha256: sha256) { lines in
                 if isShown { StandardOutput.write("\r\u{1B}[K\(lines) lines") }
             }
             if isShown { StandardOutput.write("\r\u{1B}[K") }
             var found: ImportProgress?
-            if let id = report.importID { found = try await reader.progress(of: id).first }
-            await reader.connection.close()
+            if let id = report.importID { found = try await register.progress(of: id).first }
             return (report, found)
-        } catch {
-            await reader.connection.close()
-            throw error
         }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Postgres
+import StrictJSON
 
 /// `appstore-inbox import status`: shows how far imports are.
 struct ImportStatus: AsyncParsableCommand {
@@ -25,7 +26,7 @@ struct ImportStatus: AsyncParsableCommand {
                 let isRedrawn = watch && StandardOutput.isTerminal && !options.json
                 if isRedrawn, shown > 0 { StandardOutput.write("\u{1B}[\(shown)A\u{1B}[J") }
                 if options.json || isRedrawn || !watch || isOver {
-                    let lines = options.json ? found.map(\.json.onOneLine) : found.flatMap(\.lines)
+                    let lines = options.json ? found.map { JSONSerializer.text($0.json) } : found.flatMap(\.lines)
                     StandardOutput.write(lines.map { $0 + "\n" }.joined())
                     shown = lines.count
                 } else {

@@ -19,7 +19,7 @@ struct KeyCommand: AsyncParsableCommand {
 }
 
 /// Options that the commands for keys share.
-struct KeyOptions: ParsableArguments {
+struct KeyOptions: ParsableArguments, JSONOptions {
     @Flag(help: "Print JSON.") var json = false
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var service: ServiceOptions
@@ -28,19 +28,6 @@ struct KeyOptions: ParsableArguments {
     func withRegister<Value: Sendable>(_ body: (KeyRegister) async throws -> Value) async throws -> Value {
         let reader = try service.reader(database)
         let keeper = SchemaExpectation(role: "appstore_operator", function: "schema_fingerprint")
-        let connection = try await CommandConnection.open(reader, command: "key", keeper)
-        do {
-            let value = try await body(KeyRegister(connection))
-            await connection.close()
-            return value
-        } catch {
-            await connection.close()
-            throw error
-        }
-    }
-
-    /// Prints one JSON value on a line of its own.
-    func print(_ value: JSONValue) {
-        Swift.print(String(decoding: JSONSerializer.serialize(value), as: UTF8.self))
+        return try await CommandConnection.with(reader, command: "key", keeper) { try await body(KeyRegister($0)) }
     }
 }

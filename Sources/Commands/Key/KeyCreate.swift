@@ -73,7 +73,7 @@ struct KeyCreate: AsyncParsableCommand {
             )
         }
         if options.json {
-            options.print(["id": .integer(keyID), "name": .string(name), "key": .string(key.text)])
+            options.print(["id": .integer(keyID), "name": .string(name), "key": .string(key.text)], "")
         } else {
             LogOutput.standardError.write("key \(keyID) for \(name): it cannot be shown again\n")
             print(key.text)

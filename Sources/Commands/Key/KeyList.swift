@@ -14,16 +14,11 @@ struct KeyList: AsyncParsableCommand {
 
     func run() async throws {
         let entries = try await options.withRegister { try await $0.entries() }
-        if options.json {
-            for entry in entries { options.print(Self.json(entry)) }
-        } else if entries.isEmpty {
-            print("There are no keys.")
-        } else {
-            for entry in entries { print(Self.text(entry)) }
-        }
+        if entries.isEmpty, !options.json { print("There are no keys.") }
+        for entry in entries { options.print(Self.json(entry), Self.text(entry)) }
     }
 
-    private static func json(_ entry: KeyRegister.Entry) -> JSONValue {
+    private static func json(_ entry: KeyRegister.Entry) -> JSONObject {
         [
             "id": .integer(entry.keyID), "name": .string(entry.name),
             "apps": entry.bundleIDs.map { .array($0.map(JSONValue.string)) } ?? .null,

@@ -16,10 +16,6 @@ struct KeyRevoke: AsyncParsableCommand {
 
     func run() async throws {
         let revoked = try await options.withRegister { try await $0.revoke(id) }
-        if options.json {
-            options.print(["id": .integer(id), "revoked": .bool(revoked)])
-        } else {
-            print(revoked ? "Key \(id) is revoked." : "Key \(id) was already revoked.")
-        }
+        options.print(["id": .integer(id), "revoked": .bool(revoked)], "Key \(id) \(revoked ? "is" : "was already") revoked.")
     }
 }

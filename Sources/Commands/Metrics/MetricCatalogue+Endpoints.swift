@@ -16,65 +16,47 @@ extension MetricCatalogue {
                 .histogram(bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]),
                 "Time from the begin of an attempt to the receiver's answer, or to its failure, by endpoint."
             ),
-        ] + gauges.map(\.description)
+        ] + EndpointStatistics.metrics.map(\.description)
+}
 
-    /// A metric and its series in a reading.
-    private struct Gauge {
-        let description: MetricDescription
-        let samples: @Sendable (StatisticsCollector<EndpointStatistics>.Reading) -> [MetricRegistry.Sample]
-
-        init(
-            _ name: String,
-            _ help: String,
-            samples: @escaping @Sendable (StatisticsCollector<EndpointStatistics>.Reading) -> [MetricRegistry.Sample]
-        ) {
-            description = MetricDescription("appstore_inbox_" + name, .gauge, help)
-            self.samples = samples
-        }
-
-        /// A series for each endpoint where the value is known.
-        init(_ name: String, _ help: String, _ value: @escaping @Sendable (EndpointStatistics.Endpoint, _ time: Double) -> Double?) {
-            self.init(name, help) { reading in
-                reading.numbers.endpoints.compactMap { endpoint in
-                    value(endpoint, reading.time).map { MetricRegistry.Sample([("endpoint", endpoint.name)], $0) }
-                }
-            }
-        }
-    }
-
-    private static let gauges = [
-        Gauge(
+extension EndpointStatistics: ExposedStatistics {
+    static let metrics: [CollectedMetric<Self>] = [
+        .each(
             "endpoint_state",
             "1 for the state of each endpoint: enabled, paused (by an operator), disabled (it refused or failed too long), or behind (entries "
                 + "that it has not got have aged)."
-        ) { reading in
-            reading.numbers.endpoints.map { MetricRegistry.Sample([("endpoint", $0.name), ("state", $0.state)], 1) }
-        },
-        Gauge("endpoint_lag_entries", "Entries of the feed after the position of each endpoint, whether it wants them or not.") {
+        ) { $0.numbers.endpoints.map { MetricRegistry.Sample([("endpoint", $0.name), ("state", $0.state)], 1) } },
+        ofEach("endpoint_lag_entries", "Entries of the feed after the position of each endpoint, whether it wants them or not.") {
             endpoint,
             _ in
             Double(endpoint.lag)
         },
-        Gauge(
+        ofEach(
             "endpoint_oldest_undelivered_timestamp_seconds",
             "When the oldest entry that an endpoint wants and has not got was told, in seconds since 1970; absent where there is none."
         ) { endpoint, time in endpoint.oldestUndelivered.map { time - $0 / .seconds(1) } },
-        Gauge(
+        ofEach(
             "endpoint_open_deliveries",
             "Deliveries of each endpoint that failed and are repeated, or wait behind one of the same contract."
         ) { endpoint, _ in Double(endpoint.open) },
-        Gauge("endpoint_given_up_deliveries", "Deliveries of each endpoint that were given up after the last attempt.") { endpoint, _ in
+        ofEach("endpoint_given_up_deliveries", "Deliveries of each endpoint that were given up after the last attempt.") { endpoint, _ in
             Double(endpoint.givenUp)
         },
-        Gauge("consumer_lag_entries", "Entries of the feed that each named consumer has not taken.") { reading in
-            reading.numbers.consumers.map { MetricRegistry.Sample([("consumer", $0.name)], Double($0.lag)) }
+        .each("consumer_lag_entries", "Entries of the feed that each named consumer has not taken.") {
+            $0.numbers.consumers.map { MetricRegistry.Sample([("consumer", $0.name)], Double($0.lag)) }
         },
     ]
 
-    /// Exposes the latest statistics of a collector; they are absent until the database has answered.
-    static func expose(_ collector: StatisticsCollector<EndpointStatistics>, in registry: MetricRegistry) {
-        for gauge in gauges {
-            registry.observe(gauge.description.name, each: { collector.latest.map(gauge.samples) ?? [] })
+    /// A metric with a series for each endpoint where the value is known.
+    private static func ofEach(
+        _ name: String,
+        _ help: String,
+        _ value: @escaping @Sendable (Endpoint, _ time: Double) -> Double?
+    ) -> CollectedMetric<Self> {
+        .each(name, help) { reading in
+            reading.numbers.endpoints.compactMap { endpoint in
+                value(endpoint, reading.time).map { MetricRegistry.Sample([("endpoint", endpoint.name)], $0) }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ import Prometheus
 
 extension MetricCatalogue {
     /// The state of the inbox, read from the database. Every worker exposes the same metrics, as of its own last query.
-    static let inbox = [up, time] + gauges.map(\.description)
+    static let inbox = [up] + InboxStatistics.metrics.map(\.description)
 
     private static let up = MetricDescription(
         "appstore_inbox_statistics_up",
@@ -12,32 +12,22 @@ extension MetricCatalogue {
         "1 when the last query for the inbox metrics succeeded, 0 when it failed; they are absent then. It runs about every 15 seconds."
     )
 
-    private static let time = MetricDescription(
-        "appstore_inbox_statistics_timestamp_seconds",
-        .gauge,
-        "When the last query for the inbox metrics succeeded, in seconds since 1970."
-    )
-
-    /// A metric of the inbox and its value in a reading; the value is nil where no event has such a time.
-    private struct Gauge {
-        let description: MetricDescription
-        let value: @Sendable (StatisticsCollector<InboxStatistics>.Reading) -> Double?
-
-        init(_ name: String, _ help: String, _ value: @escaping @Sendable (InboxStatistics) -> Double?) {
-            description = MetricDescription("appstore_inbox_" + name, .gauge, help)
-            self.value = { value($0.numbers) }
-        }
-
-        /// A time: ages by the database's clock before the instant of the reading, so that it stays the same between two readings.
-        init(_ name: String, at help: String, _ age: @escaping @Sendable (InboxStatistics) -> Duration?) {
-            description = MetricDescription("appstore_inbox_" + name, .gauge, help + ", in seconds since 1970; absent where there is none.")
-            value = { reading in age(reading.numbers).map { reading.time - $0 / .seconds(1) } }
-        }
+    /// Exposes the latest statistics of a collector, and whether there are any.
+    static func expose(_ collector: StatisticsCollector<InboxStatistics>, in registry: MetricRegistry) {
+        registry.observe(up.name) { collector.latest == nil ? 0 : 1 }
+        collector.expose(in: registry)
     }
+}
 
-    private static let counted = "Exact up to \(InboxStatistics.countedTo), which means as many or more."
+private typealias Gauge = CollectedMetric<InboxStatistics>
 
-    private static let gauges = [
+extension InboxStatistics: ExposedStatistics {
+    private static let counted = "Exact up to \(countedTo), which means as many or more."
+
+    static let metrics: [CollectedMetric<Self>] = [
+        .each("statistics_timestamp_seconds", "When the last query for the inbox metrics succeeded, in seconds since 1970.") {
+            [MetricRegistry.Sample([], $0.time)]
+        },
         Gauge("ready_events", "Events that are due. \(counted)") { Double($0.ready) },
         Gauge("waiting_events", "Events whose next attempt is later. \(counted)") { Double($0.waiting) },
         Gauge(
@@ -55,7 +45,7 @@ extension MetricCatalogue {
         Gauge(
             "last_notification_timestamp_seconds",
             at: "When the last genuine notification that is settled arrived, or a later time where none is among the newest "
-                + "\(InboxStatistics.countedTo) outcomes"
+                + "\(countedTo) outcomes"
         ) { $0.silence },
         Gauge("lost_batches", "Batches whose process died and whose events are not yet back in the queue.") { Double($0.lostBatches) },
         Gauge("partitions", "Partitions of the inbox, including the default partition.") { Double($0.partitions) },
@@ -79,13 +69,4 @@ extension MetricCatalogue {
             $0.feedLag.map(Double.init)
         },
     ]
-
-    /// Exposes the latest statistics of a collector.
-    static func expose(_ collector: StatisticsCollector<InboxStatistics>, in registry: MetricRegistry) {
-        registry.observe(up.name) { collector.latest == nil ? 0 : 1 }
-        registry.observe(time.name) { collector.latest?.time }
-        for gauge in gauges {
-            registry.observe(gauge.description.name) { collector.latest.flatMap(gauge.value) }
-        }
-    }
 }

@@ -23,41 +23,22 @@ extension MetricCatalogue {
                 .gauge,
                 "This machine's clock minus Apple's, at the latest answer."
             ),
-        ] + budgets.map(\.description)
+        ] + BudgetStatistics.metrics.map(\.description)
+}
 
-    private struct Budget {
-        let description: MetricDescription
-        let value: @Sendable (BudgetStatistics.Budget) -> Double
-    }
-
-    private static let budgets = [
-        Budget(
-            description: MetricDescription(
-                "appstore_inbox_server_api_blocked_seconds",
-                .gauge,
-                "Seconds until an endpoint may be asked again after a 429, by endpoint and environment: the longest of all apps."
-            )
-        ) { $0.blockedSeconds },
-        Budget(
-            description: MetricDescription(
-                "appstore_inbox_server_api_budget_used_ratio",
-                .gauge,
-                "Requests of all workers in this hour in relation to the budget of an hour, by endpoint and environment: the highest of all apps."
-            )
-        ) { $0.usedRatio },
+extension BudgetStatistics: ExposedStatistics {
+    static let metrics: [CollectedMetric<Self>] = [
+        .each(
+            "server_api_blocked_seconds",
+            "Seconds until an endpoint may be asked again after a 429, by endpoint and environment: the longest of all apps."
+        ) { $0.numbers.budgets.map { MetricRegistry.Sample($0.labels, $0.blockedSeconds) } },
+        .each(
+            "server_api_budget_used_ratio",
+            "Requests of all workers in this hour in relation to the budget of an hour, by endpoint and environment: the highest of all apps."
+        ) { $0.numbers.budgets.map { MetricRegistry.Sample($0.labels, $0.usedRatio) } },
     ]
+}
 
-    /// Exposes the latest statistics of a collector; they are absent until the database has answered.
-    static func expose(_ collector: StatisticsCollector<BudgetStatistics>, in registry: MetricRegistry) {
-        for budget in budgets {
-            registry.observe(
-                budget.description.name,
-                each: {
-                    (collector.latest?.numbers.budgets ?? []).map {
-                        MetricRegistry.Sample([("endpoint", $0.endpoint), ("environment", $0.environment)], budget.value($0))
-                    }
-                }
-            )
-        }
-    }
+extension BudgetStatistics.Budget {
+    fileprivate var labels: [(String, String)] { [("endpoint", endpoint), ("environment", environment)] }
 }

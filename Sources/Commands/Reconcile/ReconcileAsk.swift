@@ -21,14 +21,13 @@ struct ReconcileAsk: AsyncParsableCommand {
     @OptionGroup var options: ReconcileOptions
 
     func validate() throws {
-        if let environment { try KnownWords(option: "--environment", words: ["Production", "Sandbox"]).check(environment) }
+        if let environment { try KnownWords.environments.check(environment) }
     }
 
     func run() async throws {
         let operating = SchemaExpectation(role: "appstore_operator", function: "reconcile_contract")
         let statement = Statement(.reconcileAsk, ["transaction_id": transaction, "bundle_id": app, "environment": environment])
         let call = try await options.rows(of: statement, operating)[0].decode("call_id", as: Int64.self)
-        let json: JSONObject = ["callId": .integer(call)]
-        StandardOutput.write((options.json ? json.onOneLine : "Apple is asked by call \(call).") + "\n")
+        options.print(["callId": .integer(call)], "Apple is asked by call \(call).")
     }
 }

@@ -16,21 +16,15 @@ struct ReconcileCommand: AsyncParsableCommand {
 }
 
 /// Options that the commands of the reconciliation share.
-struct ReconcileOptions: ParsableArguments {
+struct ReconcileOptions: ParsableArguments, JSONOptions {
     @Flag(help: "Print JSON, one object a line.") var json = false
     @OptionGroup(title: "Settings") var database: DatabaseOptions
     @OptionGroup(title: "Settings") var service: ServiceOptions
 
     /// The rows of a statement, on a connection of its own.
     func rows(of statement: Statement, _ expectation: SchemaExpectation) async throws -> [Row] {
-        let connection = try await CommandConnection.open(try service.reader(database), command: "reconcile", expectation)
-        do {
-            let rows = try await connection.query(statement)
-            await connection.close()
-            return Array(rows)
-        } catch {
-            await connection.close()
-            throw error
+        try await CommandConnection.with(try service.reader(database), command: "reconcile", expectation) {
+            Array(try await $0.query(statement))
         }
     }
 }

@@ -23,8 +23,7 @@ struct ReconcileStatus: AsyncParsableCommand {
     func run() async throws {
         let viewing = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
         let rules = try await options.rows(of: Statement(.reconcileReadStatus), viewing).map(RuleStatus.init)
-        let lines = options.json ? rules.map(\.json.onOneLine) : Columns.lines([Self.head] + rules.map(\.cells))
-        StandardOutput.write(lines.map { $0 + "\n" }.joined())
+        options.print(rules.map(\.json), Self.head, rules.map(\.cells))
     }
 }
 

@@ -88,6 +88,6 @@ struct RepairClient: Sendable {
     }
 
     private static func json(_ filter: JSONObject) -> JSONText {
-        JSONText(String(decoding: JSONSerializer.serialize(filter), as: UTF8.self))
+        JSONText(JSONSerializer.text(filter))
     }
 }

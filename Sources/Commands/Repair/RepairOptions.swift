@@ -44,25 +44,16 @@ struct RepairOptions: ParsableArguments {
     func run(_ action: RepairClient.Action, note: String?) async throws {
         let reader = try service.reader(database)
         let operating = SchemaExpectation(role: "appstore_operator", function: "repair_step")
-        let connection = try await CommandConnection.open(reader, command: action.rawValue, operating)
-        let client = RepairClient(connection: connection, action: action, note: note)
         let report = RepairReport(action: action, isJSON: json, isTerminal: StandardOutput.isTerminal)
-        do {
-            let isComplete =
-                if events.isEmpty {
-                    try await repair(with: client, report)
-                } else {
-                    try await repairNamed(with: client, report)
-                }
-            await connection.close()
-            if !isComplete { throw ExitCode.failure }
-        } catch let error as PostgresError where error.sqlState?.conditionClass == "22" {
-            await connection.close()
-            throw ValidationError(error.message + Program.remedy(error))
-        } catch {
-            await connection.close()
-            throw error
+        let isComplete = try await CommandConnection.with(reader, command: action.rawValue, operating) { connection in
+            let client = RepairClient(connection: connection, action: action, note: note)
+            do {
+                return try await events.isEmpty ? repair(with: client, report) : repairNamed(with: client, report)
+            } catch let error as PostgresError where error.sqlState?.conditionClass == "22" {
+                throw ValidationError(error.message + Program.remedy(error))
+            }
         }
+        if !isComplete { throw ExitCode.failure }
     }
 
     private func repairNamed(with client: RepairClient, _ report: RepairReport) async throws -> Bool {

@@ -58,7 +58,7 @@ struct RepairReport: Sendable {
     }
 
     private func say(_ object: JSONObject, _ text: String) {
-        StandardOutput.write((isJSON ? String(decoding: JSONSerializer.serialize(object), as: UTF8.self) : text) + "\n")
+        StandardOutput.write((isJSON ? JSONSerializer.text(object) : text) + "\n")
     }
 }
 

@@ -63,11 +63,10 @@ struct ReplayCommand: AsyncParsableCommand {
                 throw ValidationError(error.description)
             }
         } else {
-            let connection = try await CommandConnection.open(reader, command: "replay", .worker)
-            var bodies = EventBodies(event.compactMap(EventSelection.init), on: connection)
-            let tally = try await run(replay, &bodies)
-            await connection.close()
-            return tally
+            return try await CommandConnection.with(reader, command: "replay", .worker) { connection in
+                var bodies = EventBodies(event.compactMap(EventSelection.init), on: connection)
+                return try await run(replay, &bodies)
+            }
         }
     }
 

@@ -68,6 +68,6 @@ struct ReplayReport {
     }
 
     private static func text(_ object: JSONObject) -> String {
-        String(decoding: JSONSerializer.serialize(object), as: UTF8.self)
+        JSONSerializer.text(object)
     }
 }

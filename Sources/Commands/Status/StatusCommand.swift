@@ -23,10 +23,8 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         let reader = try service.reader(database)
         let viewer = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
-        let connection = try await CommandConnection.open(reader, command: "status", viewer)
-        let status = try await InboxStatus.read(from: connection)
-        await connection.close()
-        print(json ? String(decoding: JSONSerializer.serialize(status.json), as: UTF8.self) : status.text)
+        let status = try await CommandConnection.with(reader, command: "status", viewer) { try await InboxStatus.read(from: $0) }
+        print(json ? JSONSerializer.text(status.json) : status.text)
         if let maxSilence, status.silence.map({ $0 > maxSilence }) ?? true {
             LogOutput.standardError.write("No genuine notification has arrived for more than \(maxSilence) seconds.\n")
             throw ExitCode.failure

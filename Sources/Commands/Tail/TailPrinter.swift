@@ -15,7 +15,7 @@ struct TailPrinter {
 
     /// - Parameter now: An event of another day is printed with its date.
     mutating func line(_ event: SettledEvent, now: Timestamp) -> String {
-        guard !isJSON else { return String(decoding: JSONSerializer.serialize(event.json), as: UTF8.self).shownSafely + "\n" }
+        guard !isJSON else { return JSONSerializer.text(event.json).shownSafely + "\n" }
         let settled = "\(Timestamp(event.settledAt))"
         let isToday = "\(now)".prefix(10) == settled.prefix(10)
         let cells = [

@@ -62,13 +62,13 @@ extension JSONValue {
         return lines.enumerated().map { $0 == 0 ? "  - " + $1.dropFirst(2) : "  " + $1 }
     }
 
-    private var compact: String { String(decoding: JSONSerializer.serialize(self), as: UTF8.self) }
+    private var compact: String { JSONSerializer.text(self) }
 }
 
 extension String {
     /// The text on one line: as it is, or escaped as in JSON when it has more lines or no visible end.
     fileprivate var line: String {
         guard isEmpty || contains(where: \.isNewline) || first == " " || last == " " else { return self }
-        return String(decoding: JSONSerializer.serialize(.string(self)), as: UTF8.self)
+        return JSONSerializer.text(.string(self))
     }
 }

@@ -9,6 +9,7 @@ struct KnownWords {
 
     /// The types of the feed's entries.
     static let feedTypes = KnownWords(option: "--type", words: FeedType.words)
+    static let environments = KnownWords(option: "--environment", words: ["Production", "Sandbox"])
 
     /// - Throws: a usage error that names the most similar word, else all words where they are few.
     func check(_ text: String) throws(ValidationError) {

@@ -32,10 +32,8 @@ struct UserCommand: AsyncParsableCommand {
     @OptionGroup(title: "Settings") var database: DatabaseOptions
     @OptionGroup(title: "Settings") var service: ServiceOptions
 
-    private static let environments = [AppStoreEnvironment.production, .sandbox].map(\.rawValue)
-
     func validate() throws {
-        try KnownWords(option: "--environment", words: Self.environments).check(environment)
+        try KnownWords.environments.check(environment)
     }
 
     func run() async throws {
@@ -44,7 +42,7 @@ struct UserCommand: AsyncParsableCommand {
         let connection = try await CommandConnection.open(reader, command: "user", viewing)
         guard let document = try await Self.document(of: user, in: environment, from: connection) else {
             var others: [String] = []
-            for other in Self.environments where other != environment {
+            for other in KnownWords.environments.words where other != environment {
                 if try await Self.document(of: user, in: other, from: connection) != nil { others.append(other) }
             }
             await connection.close()
@@ -54,7 +52,7 @@ struct UserCommand: AsyncParsableCommand {
         await connection.close()
         print(
             json
-                ? String(decoding: JSONSerializer.serialize(document), as: UTF8.self).shownSafely
+                ? JSONSerializer.text(document).shownSafely
                 : UserPage(document, now: LogOutput.standardError.now()).text
         )
     }

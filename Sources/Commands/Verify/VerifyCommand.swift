@@ -39,7 +39,7 @@ struct VerifyCommand: ParsableCommand {
         } catch let error as RootFile.Unusable {
             throw ValidationError("--root \(error)")
         }
-        print(form == .json ? String(decoding: JSONSerializer.serialize(report.json), as: UTF8.self) : report.text)
+        print(form == .json ? JSONSerializer.text(report.json) : report.text)
         throw report.isValid ? ExitCode.success : ExitCode(1)
     }
 

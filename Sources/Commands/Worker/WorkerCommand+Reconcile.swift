@@ -1,6 +1,5 @@
 import Logging
 import Postgres
-import Prometheus
 import Reconcile
 import ServerAPI
 import Systemd
@@ -25,16 +24,5 @@ extension WorkerCommand {
             logger: logger,
             heartbeat: { monitor?.loop() ?? .none }
         )
-    }
-
-    /// Reads the numbers of all workers for this one's metrics.
-    static func reconcileCollector(
-        pool: ConnectionPool,
-        registry: MetricRegistry,
-        logger: Logger
-    ) -> StatisticsCollector<ReconcileStatistics> {
-        let collector = StatisticsCollector<ReconcileStatistics>(pool: pool, logger: logger)
-        MetricCatalogue.expose(collector, in: registry)
-        return collector
     }
 }

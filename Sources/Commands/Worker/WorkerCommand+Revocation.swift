@@ -2,9 +2,7 @@ import AppStoreVerification
 import Interpretation
 import Logging
 import Postgres
-import Prometheus
 import Revocation
-import ServiceLifecycle
 import Systemd
 import Worker
 
@@ -30,18 +28,5 @@ extension WorkerCommand {
             logger: logger,
             heartbeat: { monitor?.loop() ?? .none }
         )
-    }
-
-    /// The collector of the metrics about certificates; none in a worker that does not ask, whose numbers would only grow old.
-    static func revocationCollector(
-        _ settings: WorkerSettings,
-        pool: ConnectionPool,
-        registry: MetricRegistry,
-        logger: Logger
-    ) -> [any Service] {
-        guard settings.asksResponders else { return [] }
-        let collector = StatisticsCollector<RevocationStatistics>(pool: pool, logger: logger)
-        MetricCatalogue.expose(collector, in: registry)
-        return [collector]
     }
 }

@@ -13,6 +13,7 @@ import NIOPosix
 import Outbox
 import Postgres
 import Prometheus
+import Reconcile
 import Revocation
 import Schema
 import ServerAPI
@@ -103,28 +104,24 @@ struct WorkerCommand: DaemonCommand {
         announce: @escaping @Sendable () -> Void
     ) throws -> (all: [any Service], admin: [AdminServer]) {
         let pool = pools.worker
-        let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: logger)
-        let outboxCollector = StatisticsCollector<OutboxStatistics>(pool: pool, logger: logger)
-        MetricCatalogue.expose(outboxCollector, in: registry)
-        let endpointCollector = StatisticsCollector<EndpointStatistics>(pool: pool, logger: logger)
-        MetricCatalogue.expose(endpointCollector, in: registry)
-        let budgetCollector = StatisticsCollector<BudgetStatistics>(pool: pool, logger: logger)
-        MetricCatalogue.expose(budgetCollector, in: registry)
-        let certificateCollector = revocationCollector(settings, pool: pool, registry: registry, logger: logger)
-        let consumptionCollector = StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: logger)
-        MetricCatalogue.expose(consumptionCollector, in: registry)
-        let historyCollector = StatisticsCollector<HistoryStatistics>(pool: pool, logger: logger)
-        MetricCatalogue.expose(historyCollector, in: registry)
-        let importCollector = StatisticsCollector<ImportStatistics>(pool: pool, logger: logger)
-        MetricCatalogue.expose(importCollector, in: registry)
-        let admin = admin(settings, registry: registry, collector: collector, gate: gate, logger: logger, announce: announce)
+        let inbox = StatisticsCollector<InboxStatistics>(pool: pool, logger: logger)
+        let admin = admin(settings, registry: registry, collector: inbox, gate: gate, logger: logger, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
+        func collector<Numbers: ExposedStatistics>(_: Numbers.Type) -> StatisticsCollector<Numbers> {
+            let collector = StatisticsCollector<Numbers>(pool: pool, logger: logger)
+            collector.expose(in: registry)
+            return collector
+        }
+        // The budget's and the history's always, since a reload may add the first key.
+        var collectors: [any Service] = [
+            inbox, collector(OutboxStatistics.self), collector(EndpointStatistics.self), collector(BudgetStatistics.self),
+            collector(HistoryStatistics.self), collector(ReconcileStatistics.self), collector(ImportStatistics.self),
+            collector(ConsumptionStatistics.self),
+        ]
+        // The numbers of a worker that does not ask would only grow old.
+        if settings.asksResponders { collectors.append(collector(RevocationStatistics.self)) }
         let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
         let loops = try loops(settings, parts, pools, registry: registry, notifier: notifier, logger: logger)
-        // The budget's and the history's always, since a reload may add the first key.
-        let reconcileCollector = reconcileCollector(pool: pool, registry: registry, logger: logger)
-        let asking: [any Service] = [budgetCollector, historyCollector, reconcileCollector, importCollector, consumptionCollector]
-        let collectors: [any Service] = [collector, outboxCollector, endpointCollector] + asking + certificateCollector
         return ([pool, pools.webhooks] + listeners + collectors + [maintenance] + loops, admin)
     }
 

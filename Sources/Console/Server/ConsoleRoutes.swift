@@ -7,7 +7,7 @@ import NIOHTTP1
 struct ConsoleRoutes: Sendable {
     let pages: ConsolePages
     let access: Access
-    let metrics: ConsoleMetrics
+    let metrics: AnswerMetrics
     let transactions: ConsoleTransactions
     let isReadOnly: Bool
     private let assets = Assets()

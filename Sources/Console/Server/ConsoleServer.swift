@@ -68,7 +68,7 @@ package struct ConsoleServer: Service {
         let routes = ConsoleRoutes(
             pages: pages,
             access: Access(configuration),
-            metrics: ConsoleMetrics(factory: metrics),
+            metrics: AnswerMetrics(listener: "console", factory: metrics),
             transactions: ConsoleTransactions(pool: pool, logger: logger),
             isReadOnly: configuration.isReadOnly
         )

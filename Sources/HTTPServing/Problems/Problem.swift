@@ -19,15 +19,24 @@ package struct Problem: Error, Hashable, Sendable {
     /// The authentication challenge, for status 401.
     package var challenge: String?
     /// Extension members (RFC 9457, section 3.2).
-    package var extensions = JSONObject()
+    package var extensions: JSONObject
 
-    package init(_ status: Int, _ reason: String, _ title: String, _ detail: String, retryAfter: Int? = nil, allow: String? = nil) {
+    package init(
+        _ status: Int,
+        _ reason: String,
+        _ title: String,
+        _ detail: String,
+        retryAfter: Int? = nil,
+        allow: String? = nil,
+        extensions: JSONObject = [:]
+    ) {
         self.status = status
         self.reason = reason
         self.title = title
         self.detail = detail
         self.retryAfter = retryAfter
         self.allow = allow
+        self.extensions = extensions
     }
 
     /// The media type of `json`.
@@ -41,6 +50,6 @@ package struct Problem: Error, Hashable, Sendable {
             "type": .string(Self.typePrefix + reason), "title": .string(title), "status": .integer(status), "detail": .string(detail),
         ]
         for member in extensions.members { object[member.name] = member.value }
-        return String(decoding: JSONSerializer.serialize(object), as: UTF8.self) + "\n"
+        return JSONSerializer.text(object) + "\n"
     }
 }

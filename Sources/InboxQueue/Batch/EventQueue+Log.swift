@@ -1,4 +1,5 @@
 import Logging
+import Postgres
 import Reporting
 
 /// What the log says of events. It never holds a body.
@@ -56,8 +57,4 @@ extension EventQueue {
         metadata["event.reason"] = reason.map { "\($0)" }
         return metadata
     }
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -124,7 +124,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
             cursor.observe(probe, after: .now - begun)
             return probe.isDue
         } catch {
-            if (error as? PostgresError)?.isConnectionLoss == true { cursor.connectionWasLost() }
+            if error.isDatabaseOutage { cursor.connectionWasLost() }
             throw error
         }
     }
@@ -159,12 +159,13 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
     func lost(_ events: [Int64], batchOf size: Int, _ error: any Error) {
         if error is CancellationError { return }
         metrics.batchLost()
-        if (error as? PostgresError)?.isConnectionLoss == true { cursor.connectionWasLost() }
+        if error.isDatabaseOutage { cursor.connectionWasLost() }
+        let isAlone = events.count == 1 && error.isDatabaseOutage && !error.isDatabaseUnreachable
         losses.withLock { losses in
             losses.lost(batchOf: size)
-            if events.count == 1, error.isDatabaseOutage, !error.isDatabaseUnreachable { losses.lost(alone: events[0]) }
+            if isAlone { losses.lost(alone: events[0]) }
         }
-        guard events.count == 1, error.isDatabaseOutage, !error.isDatabaseUnreachable else { return }
+        guard isAlone else { return }
         logger.warning("the connection ended while an event ran by itself", metadata: ["event.id": "\(events[0])", "error": "\(error)"])
     }
 }

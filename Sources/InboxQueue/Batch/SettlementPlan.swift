@@ -18,15 +18,15 @@ struct SettlementPlan: Sendable {
     /// An event that waits.
     struct Retry: Sendable {
         let event: ClaimedEvent
-        let labels: OutcomeLabels
+        var labels = OutcomeLabels()
         /// Why it waits, in a word.
-        let reason: String
+        var reason = "postponed"
         let delay: Duration
         let error: String
         /// Whether this was one of its attempts.
-        let isAttempt: Bool
+        var isAttempt = false
         /// Whether it runs by itself from now on.
-        let isIsolated: Bool
+        var isIsolated = true
         /// Whether the server lacks what it needs, or another session holds it.
         var isBlocked = false
     }
@@ -64,31 +64,19 @@ struct SettlementPlan: Sendable {
                     isBlocked: isBlocked
                 )
                 retries.append(retry)
-            case .retry(let reason, let error, let labels):
-                let failed = Outcome(.failed, reason: reason, labels: labels)
-                outcomes.append(Settled(event: event, attempts: attempts, outcome: failed, error: error))
+            case .retry(let reason, let error, let labels): giveUp(event, reason: reason, error: error, labels)
             }
         }
     }
 
     /// Has an event wait and run by itself from then on, with no attempt counted.
     mutating func postpone(_ event: ClaimedEvent, for delay: Duration, error: String, isBlocked: Bool = false) {
-        let retry = Retry(
-            event: event,
-            labels: OutcomeLabels(),
-            reason: "postponed",
-            delay: delay,
-            error: error,
-            isAttempt: false,
-            isIsolated: true,
-            isBlocked: isBlocked
-        )
-        retries.append(retry)
+        retries.append(Retry(event: event, delay: delay, error: error, isBlocked: isBlocked))
     }
 
-    /// Records that an event is given up for a reason that its runs could not record.
-    mutating func giveUp(_ event: ClaimedEvent, reason: String, error: String) {
-        let failed = Outcome(.failed, reason: reason, labels: OutcomeLabels())
+    /// Records that an event is given up.
+    mutating func giveUp(_ event: ClaimedEvent, reason: String, error: String, _ labels: OutcomeLabels = OutcomeLabels()) {
+        let failed = Outcome(.failed, reason: reason, labels: labels)
         outcomes.append(Settled(event: event, attempts: event.attempts + 1, outcome: failed, error: error))
     }
 

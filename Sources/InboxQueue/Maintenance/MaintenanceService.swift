@@ -22,7 +22,7 @@ package struct MaintenanceService: Service {
         var generator = SystemRandomNumberGenerator()
         var schedule = MaintenanceSchedule(now: clock.now, using: &generator)
         var failing: Set<MaintenanceTask> = []
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+        while !Task.isEnding {
             let (task, instant) = schedule.next
             if instant > clock.now {
                 await Task.rest(for: instant - clock.now)

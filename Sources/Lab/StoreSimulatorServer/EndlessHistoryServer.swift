@@ -56,15 +56,7 @@ package final class EndlessHistoryServer: Sendable {
     ) async throws -> T {
         let server = EndlessHistoryServer(content)
         try await server.hosts.listen(as: .production, port: 0, identity) { head, body in (server.reply(to: head, body), {}) }
-        let value: T
-        do {
-            value = try await body("https://localhost:\(server.hosts.port(of: .production) ?? 0)")
-        } catch {
-            await server.hosts.stop()
-            throw error
-        }
-        await server.hosts.stop()
-        return value
+        return try await server.hosts.whileServing { try await body("https://localhost:\(server.hosts.port(of: .production) ?? 0)") }
     }
 
     private func reply(to head: HTTPRequestHead, _ body: [UInt8]) -> SimulatedReply {

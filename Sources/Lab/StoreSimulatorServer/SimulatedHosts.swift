@@ -47,9 +47,28 @@ final class SimulatedHosts<Host: Hashable & Sendable>: Sendable {
 
     /// Stops the servers and closes all connections, answered or not.
     func stop() async {
+        for channel in close() { await channel.closeFuture.whenDone() }
+    }
+
+    /// Begins to stop the servers; returns what is being closed.
+    @discardableResult
+    func close() -> [any Channel] {
         let open = state.withLock { Array($0.listeners.values) + Array($0.clients.values) }
         for channel in open { channel.close(promise: nil) }
-        for channel in open { await channel.closeFuture.whenDone() }
+        return open
+    }
+
+    /// Runs `body`, then stops the servers.
+    func whileServing<T>(_ body: () async throws -> T) async throws -> T {
+        let value: T
+        do {
+            value = try await body()
+        } catch {
+            await stop()
+            throw error
+        }
+        await stop()
+        return value
     }
 
     /// The port of a host; nil when its server has stopped.

@@ -64,15 +64,8 @@ package final class VerifyReceiptServer: Sendable {
         _ body: (VerifyReceiptServer) async throws -> T
     ) async throws -> T {
         let server = try await start(store, configuration)
-        let value: T
-        do {
-            value = try await body(server)
-        } catch {
-            await server.stop()
-            throw error
-        }
-        await server.stop()
-        return value
+        defer { server.continuation.finish() }
+        return try await server.hosts.whileServing { try await body(server) }
     }
 
     /// Stops the server and closes all connections, answered or not.

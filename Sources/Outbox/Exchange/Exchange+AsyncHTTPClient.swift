@@ -22,8 +22,10 @@ extension Exchange {
     /// - Throws: when a file of `extraRootPaths` cannot be used.
     package static func withClient<T: Sendable>(
         _ configuration: Configuration,
+        orUsing exchange: Exchange? = nil,
         _ body: @Sendable (Exchange) async throws -> T
     ) async throws -> T {
+        if let exchange { return try await body(exchange) }
         let settings = try HTTPClient.Configuration(configuration)
         return try await HTTPClient.withHTTPClient(configuration: settings) { client in
             try await body(

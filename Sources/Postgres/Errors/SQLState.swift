@@ -26,7 +26,6 @@ extension SQLState {
     package static let deadlockDetected = SQLState(rawValue: "40P01")
     package static let insufficientPrivilege = SQLState(rawValue: "42501")
     package static let duplicatePreparedStatement = SQLState(rawValue: "42P05")
-    package static let undefinedFunction = SQLState(rawValue: "42883")
     package static let undefinedTable = SQLState(rawValue: "42P01")
     package static let lockNotAvailable = SQLState(rawValue: "55P03")
     package static let queryCanceled = SQLState(rawValue: "57014")

@@ -46,7 +46,7 @@ package final class StatisticsCollector<Numbers: Statistics>: Service {
     /// Collects until graceful shutdown.
     package func run() async throws {
         var pace = StatisticsPace(interval: interval)
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+        while !Task.isEnding {
             let start = ContinuousClock.now
             let isAnswered = await collect()
             var generator = SystemRandomNumberGenerator()

@@ -11,4 +11,7 @@ extension Task where Success == Never, Failure == Never {
             }
         }
     }
+
+    /// Whether a loop of this task is to end.
+    package static var isEnding: Bool { isShuttingDownGracefully || isCancelled }
 }

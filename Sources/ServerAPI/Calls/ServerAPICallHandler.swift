@@ -47,7 +47,7 @@ package struct ServerAPICallHandler: CallHandler {
                     guard pause <= left else { break }
                     left -= pause
                     await Task.rest(for: pause)
-                    guard !Task.isShuttingDownGracefully, !Task.isCancelled else { return nil }
+                    guard !Task.isEnding else { return nil }
                     latest = await client.send(request, class: urgency, through: exchange)
                 }
                 if case .shuttingDown = latest { return nil }

@@ -13,9 +13,13 @@ extension Problem {
 
     /// Status 403 for a key without the needed verb.
     static func verbNotCovered(_ verb: Verb) -> Problem {
-        var problem = Problem(403, "verb-not-covered", "Not covered by the key", "The key does not cover this operation.")
-        problem.extensions = ["verb": .string(verb.rawValue)]
-        return problem
+        Problem(
+            403,
+            "verb-not-covered",
+            "Not covered by the key",
+            "The key does not cover this operation.",
+            extensions: ["verb": .string(verb.rawValue)]
+        )
     }
 
     /// Status 403 for a key that does not cover the environment.
@@ -35,9 +39,7 @@ extension Problem {
 
     /// Status 400 for a missing or invalid member.
     static func invalidMember(_ name: String, _ expectation: String) -> Problem {
-        var problem = Problem(400, "invalid-member", "Invalid member", expectation)
-        problem.extensions = ["member": .string(name)]
-        return problem
+        Problem(400, "invalid-member", "Invalid member", expectation, extensions: ["member": .string(name)])
     }
 
     /// Status 400 for an unknown member. If it were ignored, a misspelt name would silently select the default.
@@ -47,9 +49,7 @@ extension Problem {
 
     /// Status 400 for an invalid parameter of the query or the path.
     static func invalidParameter(_ name: String, _ expectation: String) -> Problem {
-        var problem = Problem(400, "invalid-parameter", "Invalid parameter", expectation)
-        problem.extensions = ["parameter": .string(name)]
-        return problem
+        Problem(400, "invalid-parameter", "Invalid parameter", expectation, extensions: ["parameter": .string(name)])
     }
 
     /// Status 400 for an unknown parameter of the query.
@@ -86,14 +86,13 @@ extension Problem {
 
     /// Status 422 for a transaction that is not genuine, or not for this app and environment.
     static func transactionRejected(reason: String) -> Problem {
-        var problem = Problem(
+        Problem(
             422,
             "transaction-rejected",
             "Transaction rejected",
-            "signedTransaction is not a transaction that Apple has signed for this app and environment."
+            "signedTransaction is not a transaction that Apple has signed for this app and environment.",
+            extensions: ["reason": .string(reason)]
         )
-        problem.extensions = ["reason": .string(reason)]
-        return problem
     }
 
     /// Status 422 for a receipt that is not genuine, or not for this app and environment.
@@ -102,9 +101,7 @@ extension Problem {
             reason == "transaction_receipt"
             ? "receiptData is the receipt of a single transaction, as iOS 6 and earlier made them: send the app receipt."
             : "receiptData is not a receipt that Apple has signed for this app and environment."
-        var problem = Problem(422, "receipt-rejected", "Receipt rejected", detail)
-        problem.extensions = ["reason": .string(reason)]
-        return problem
+        return Problem(422, "receipt-rejected", "Receipt rejected", detail, extensions: ["reason": .string(reason)])
     }
 
     /// Status 404 for a transaction about which Apple has not asked, or that the key does not cover.
@@ -122,12 +119,10 @@ extension Problem {
     static func consumption(refusedFor refusal: String, _ message: String) -> Problem {
         guard refusal != "not_asked" else { return .noSuchConsumption }
         let isState = ["apple_decided", "answered", "past_due", "policy_off"].contains(refusal)
-        var problem =
-            isState
-            ? Problem(409, "consumption-closed", "Nothing can be answered", message + ".")
-            : Problem(422, "consumption-refused", "Answer against a rule", message + ".")
-        problem.extensions = ["rule": .string(refusal)]
-        return problem
+        let rule: JSONObject = ["rule": .string(refusal)]
+        return isState
+            ? Problem(409, "consumption-closed", "Nothing can be answered", message + ".", extensions: rule)
+            : Problem(422, "consumption-refused", "Answer against a rule", message + ".", extensions: rule)
     }
 
     /// Status 404 for a call to Apple that does not exist, has aged, or that the key does not cover.
@@ -174,14 +169,13 @@ extension Problem {
     ///
     /// - Parameter next: a cursor before anything that may have changed.
     static func historyChanged(next: FeedCursor) -> Problem {
-        var problem = Problem(
+        Problem(
             409,
             "history-changed",
             "History has changed",
-            "A failover or restore gave positions up to this cursor to other entries. Go on from next, and skip each id that you have seen."
+            "A failover or restore gave positions up to this cursor to other entries. Go on from next, and skip each id that you have seen.",
+            extensions: ["next": .string(next.description)]
         )
-        problem.extensions = ["next": .string(next.description)]
-        return problem
     }
 
     /// Status 409 for a position of the feed that the primary does not know.
@@ -196,17 +190,16 @@ extension Problem {
     ///
     /// - Parameter next: the oldest cursor.
     static func cursorExpired(next: FeedCursor) -> Problem {
-        var problem = Problem(
+        Problem(
             410,
             "cursor-expired",
             "Cursor expired",
             """
             Entries after this cursor have aged. Read the state of your users, GET /v1/users/{user}/entitlements or the view \
             appstore.entitlements, then go on from next.
-            """
+            """,
+            extensions: ["next": .string(next.description)]
         )
-        problem.extensions = ["next": .string(next.description)]
-        return problem
     }
 
     /// Status 500 for an error of the server.

@@ -14,7 +14,7 @@ struct ShopRoutes: Sendable {
     let maximumBytes: Int
     /// The most bytes in a body with a receipt.
     let maximumReceiptBytes: Int
-    let metrics: APIMetrics
+    let metrics: AnswerMetrics
 
     var routes: Routes {
         let orders = OrdersEndpoint(store: store)

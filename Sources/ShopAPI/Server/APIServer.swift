@@ -39,7 +39,8 @@ package struct APIServer: Service {
     private let logger: Logger
     private let onBound: @Sendable (Int?) async -> Void
     private let admission: Admission
-    private let metrics: APIMetrics
+    private let metrics: AnswerMetrics
+    private let listenerMetrics: ListenerMetrics
     private let store: ShopStore
     private let feedStore: ShopStore
     private let standbyStore: ShopStore?
@@ -69,7 +70,8 @@ package struct APIServer: Service {
         self.configuration = configuration
         self.eventLoopGroup = eventLoopGroup
         self.logger = logger
-        self.metrics = APIMetrics(factory: metrics, refusalLog: refusalLog)
+        self.metrics = AnswerMetrics(listener: "api", factory: metrics)
+        listenerMetrics = ListenerMetrics(listener: "api", factory: metrics, log: refusalLog)
         self.onBound = onBound
         admission = Admission(configuration.pathLimits)
         store = ShopStore(pool: pool, logger: logger)
@@ -98,7 +100,7 @@ package struct APIServer: Service {
             limits: configuration.pathLimits,
             routes: routes.routes,
             admission: admission,
-            metrics: metrics.listener,
+            metrics: listenerMetrics,
             eventLoopGroup: eventLoopGroup,
             logger: logger,
             onBound: onBound

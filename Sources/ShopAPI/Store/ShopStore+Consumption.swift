@@ -42,7 +42,7 @@ extension ShopStore {
                 "key_hash": key.hash, "environment": environment.rawValue, "transaction_id": transaction, "consented": answer.consented,
                 "delivery": answer.delivery, "sample": answer.sample, "percentage": answer.percentage, "preference": answer.preference,
                 "evidence": answer.evidence,
-                "details": answer.details.map { String(decoding: JSONSerializer.serialize($0), as: UTF8.self) },
+                "details": answer.details.map { JSONSerializer.text($0) },
             ]
         )
         try await rows(statement, for: .answerConsumption) { rows in

@@ -25,7 +25,7 @@ extension ShopStore {
             .shopRequestApple,
             [
                 "key_hash": key.hash, "kind": request.kind, "id": request.id,
-                "details": String(decoding: JSONSerializer.serialize(request.details), as: UTF8.self), "bundle_id": request.bundleID,
+                "details": JSONSerializer.text(request.details), "bundle_id": request.bundleID,
                 "environment": request.environment?.rawValue,
             ]
         )

@@ -103,7 +103,7 @@ extension ShopRoutes {
                 admission: Admission(memoryLimit: 1, hourlyLimit: 1),
                 maximumBytes: 1,
                 maximumReceiptBytes: 1,
-                metrics: APIMetrics()
+                metrics: AnswerMetrics(listener: "api")
             )
         }
     }

@@ -71,11 +71,11 @@ struct VerifierTests {
         let appTransaction = try signed(Payloads.appTransaction)
         let now = TestStore.now
         #expect(reason(verifier.verifyTransaction(transaction, receivedAt: now)) == nil)
-        #expect(reason(verifier.verifyRenewalInfo(renewalInfo, receivedAt: now)) == nil)
-        #expect(reason(verifier.verifyAppTransaction(appTransaction, receivedAt: now)) == nil)
+        #expect(reason(verifier.verifyRenewalInfo(renewalInfo[...], receivedAt: now)) == nil)
+        #expect(reason(verifier.verifyAppTransaction(appTransaction[...], receivedAt: now)) == nil)
         #expect(reason(verifier.verifyTransaction(renewalInfo, receivedAt: now)) == .wrongKind)
-        #expect(reason(verifier.verifyRenewalInfo(appTransaction, receivedAt: now)) == .wrongKind)
-        #expect(reason(verifier.verifyAppTransaction(transaction, receivedAt: now)) == .wrongKind)
+        #expect(reason(verifier.verifyRenewalInfo(appTransaction[...], receivedAt: now)) == .wrongKind)
+        #expect(reason(verifier.verifyAppTransaction(transaction[...], receivedAt: now)) == .wrongKind)
         guard case .valid(.transaction) = verifier.verifyAny(transaction, receivedAt: now),
             case .valid(.renewalInfo) = verifier.verifyAny(renewalInfo, receivedAt: now),
             case .valid(.appTransaction) = verifier.verifyAny(appTransaction, receivedAt: now),
@@ -119,7 +119,7 @@ struct VerifierTests {
 
     @Test func `an app transaction is verified at its receiptCreationDate`() throws {
         let late = Payloads.appTransaction.with("signedDate", .integer(Timestamp.decodableMilliseconds.upperBound))
-        #expect(reason(verifier.verifyAppTransaction(try signed(late), receivedAt: TestStore.now)) == nil)
+        #expect(reason(verifier.verifyAppTransaction(try signed(late)[...], receivedAt: TestStore.now)) == nil)
     }
 
     @Test func `unused header members are ignored`() throws {

@@ -28,7 +28,7 @@ struct DocumentRows {
         case .string(let text): text.shortened
         case .number(let number): number.text
         case .bool(let flag): flag ? "true" : "false"
-        case .array, .object: String(decoding: JSONSerializer.serialize(value), as: UTF8.self).shortened
+        case .array, .object: JSONSerializer.text(value).shortened
         }
     }
 }

@@ -47,7 +47,7 @@ struct DemoHistory: AsyncParsableCommand {
                 "name": .string(step.name), "file": isDelivered ? .string(file.path) : .null,
                 "transactionId": step.notification.transactionID.map { .string($0) } ?? .null,
             ]
-            StandardOutput.write(String(decoding: JSONSerializer.serialize(line), as: UTF8.self) + "\n")
+            StandardOutput.write(JSONSerializer.text(line) + "\n")
         }
         for customer in life.customers { store.api.hold(customer, at: now) }
         try await store.serve()

@@ -56,7 +56,7 @@ struct DemoLegacy: AsyncParsableCommand {
         }
     }
 
-    private static func line(_ object: JSONObject) -> String { String(decoding: JSONSerializer.serialize(object), as: UTF8.self) + "\n" }
+    private static func line(_ object: JSONObject) -> String { JSONSerializer.text(object) + "\n" }
 
     private static let now: @Sendable () -> Timestamp = {
         Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))

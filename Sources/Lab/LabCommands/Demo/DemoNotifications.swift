@@ -70,6 +70,6 @@ struct DemoNotifications: ParsableCommand {
         line["notificationUUID"] = .string(notification.notificationUUID.uuidString.lowercased())
         line["transactionId"] = notification.transactionID.map { .string($0) } ?? .null
         line["originalTransactionId"] = notification.originalTransactionID.map { .string($0) } ?? .null
-        return String(decoding: JSONSerializer.serialize(line), as: UTF8.self)
+        return JSONSerializer.text(line)
     }
 }

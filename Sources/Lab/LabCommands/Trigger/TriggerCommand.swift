@@ -145,7 +145,7 @@ struct TriggerCommand: AsyncParsableCommand {
     }
 
     private func show(_ report: TriggerReport) {
-        StandardOutput.write((json ? String(decoding: JSONSerializer.serialize(report.json), as: UTF8.self) : report.line) + "\n")
+        StandardOutput.write((json ? JSONSerializer.text(report.json) : report.line) + "\n")
     }
 
     private static func firstLine(of file: String) throws -> String {

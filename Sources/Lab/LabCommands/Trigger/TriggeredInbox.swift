@@ -12,15 +12,7 @@ struct TriggeredInbox {
 
     /// Lends the inbox in the database of that connection string, or else of the settings.
     static func with<Value>(_ url: String?, _ body: (TriggeredInbox) async throws -> Value) async throws -> Value {
-        let connection = try await ProgramDatabase.open(url, command: "trigger")
-        do {
-            let value = try await body(TriggeredInbox(connection: connection))
-            await connection.close()
-            return value
-        } catch {
-            await connection.close()
-            throw error
-        }
+        try await ProgramDatabase.open(url, command: "trigger").closing { try await body(TriggeredInbox(connection: $0)) }
     }
 
     /// The contracts of a user, or the one with this originalTransactionId, or both.

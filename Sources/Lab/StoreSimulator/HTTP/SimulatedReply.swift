@@ -25,6 +25,17 @@ package struct SimulatedReply: Hashable, Sendable {
     package struct Header: Hashable, Sendable {
         package let name: String
         package let value: String
+
+        package init(name: String, value: String) {
+            (self.name, self.value) = (name, value)
+        }
+    }
+
+    /// No response.
+    package static var never: SimulatedReply {
+        var reply = SimulatedReply(status: 0)
+        reply.manner = .never
+        return reply
     }
 
     package var status = 200

@@ -11,6 +11,7 @@ import Outbox
 import Postgres
 import Prometheus
 import PrometheusTesting
+import Reconcile
 import Revocation
 import Schema
 import ServerAPI
@@ -91,15 +92,15 @@ import Testing
         let client = WorkerCommand.serverAPI(settings, parts, pool: pool, registry: registry, logger: .quiet)
         _ = WorkerCommand.outbox(settings, parts, client: client, pool: pool, registry: registry, logger: .quiet)
         _ = WorkerCommand.webhooks(settings, parts, pool: pool, registry: registry, logger: .quiet)
-        MetricCatalogue.expose(StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet), in: registry)
-        MetricCatalogue.expose(StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet), in: registry)
+        StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet).expose(in: registry)
+        StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet).expose(in: registry)
         _ = WorkerCommand.history(settings, client: client, pool: pool, registry: registry, logger: .quiet)
-        MetricCatalogue.expose(StatisticsCollector<HistoryStatistics>(pool: pool, logger: .quiet), in: registry)
-        MetricCatalogue.expose(StatisticsCollector<ImportStatistics>(pool: pool, logger: .quiet), in: registry)
-        _ = WorkerCommand.reconcileCollector(pool: pool, registry: registry, logger: .quiet)
-        MetricCatalogue.expose(StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet), in: registry)
-        #expect(WorkerCommand.revocationCollector(settings, pool: pool, registry: registry, logger: .quiet).count == 1)
-        MetricCatalogue.expose(StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: .quiet), in: registry)
+        StatisticsCollector<HistoryStatistics>(pool: pool, logger: .quiet).expose(in: registry)
+        StatisticsCollector<ImportStatistics>(pool: pool, logger: .quiet).expose(in: registry)
+        StatisticsCollector<ReconcileStatistics>(pool: pool, logger: .quiet).expose(in: registry)
+        StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet).expose(in: registry)
+        StatisticsCollector<RevocationStatistics>(pool: pool, logger: .quiet).expose(in: registry)
+        StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: .quiet).expose(in: registry)
         let gate = SchemaGate(.worker, logger: .quiet)
         let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}
         #expect(admin.count == 1)
