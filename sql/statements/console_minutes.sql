@@ -8,7 +8,11 @@ WITH latest AS MATERIALIZED (
     ORDER BY o.settled_at DESC, o.event_id DESC LIMIT 10000
 ), waiting AS MATERIALIZED (
     SELECT i.received_at
-    FROM (SELECT i.received_at FROM appstore.inbox_status AS i WHERE i.state IN ('ready', 'waiting') ORDER BY i.event_id DESC LIMIT 10000) AS i
+    FROM (SELECT q.event_id FROM appstore.inbox_queue AS q ORDER BY q.event_id DESC LIMIT 10000) AS q
+    CROSS JOIN LATERAL (
+        -- The condition on state leaves out the outcomes, whose partitions would cost more than the look-up.
+        SELECT i.received_at FROM appstore.inbox_status AS i WHERE i.event_id = q.event_id AND i.state IN ('ready', 'waiting') LIMIT 1
+    ) AS i
     WHERE i.received_at > statement_timestamp() - interval '3 hours'
 ), counted AS MATERIALIZED (
     SELECT greatest(date_trunc('minute', statement_timestamp()) - interval '3 hours',

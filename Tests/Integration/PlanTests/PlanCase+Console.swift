@@ -27,7 +27,33 @@ extension PlanCase {
         .statement("console_repairs", as: "appstore_viewer") { _ in
             Statement(.consoleRepairs, ["before": Int64?.none, "limit": Int32(40)])
         },
+        .page("console_failed", entries: 120) { Statement(.consoleFailed, ["limit": Int32(21)]) },
+        .page("console_unmatched", entries: 120) { Statement(.consoleUnmatched, ["environment": "Production", "limit": Int32(21)]) },
+        // It counts up to 10,000 of each endpoint.
+        .page("console_endpoints", entries: 31_000, pages: 10_000, whole: ["open_deliveries"]) { Statement(.consoleEndpoints) },
+        .page("console_audit", entries: 120) {
+            Statement(.consoleAudit, ["from": Int64?.none, "actor": String?.none, "action": String?.none, "limit": Int32(26)])
+        },
+        .page("console_list_sessions", whole: ["console_sessions"]) {
+            Statement(.consoleListSessions, ["before": Int64?.none, "limit": Int32(41)])
+        },
     ]
+
+    /// A statement of a page: with the settings of the console's login, and the rights of a viewer.
+    private static func page(
+        _ name: String,
+        entries: Int64 = 60,
+        pages: Int64 = 150,
+        whole: Set<String> = [],
+        _ statement: @escaping @Sendable () -> Statement
+    ) -> PlanCase {
+        PlanCase(name, as: "appstore_console", entries: entries, pages: pages, whole: whole) { pool, _ in
+            try await pool.withTransaction { transaction in
+                try await transaction.execute("SET LOCAL ROLE appstore_viewer")
+                _ = try await transaction.query(statement())
+            }
+        }
+    }
 
     private static func find(_ filter: String, contract: String? = nil, isWaiting: Bool = false) -> Statement {
         Statement(
