@@ -47,8 +47,7 @@ BEGIN
         SELECT t.occurred_at, t.learned_at, t.event_id, t.what, c.id AS original_transaction_id, t.transaction_id, t.product_id, t.order_no,
                t.user_id, t.detail, row_number() OVER (ORDER BY t.occurred_at DESC, c.id DESC, t.place DESC) AS place, count(*) OVER () AS length
         FROM unnest(v_contracts) AS c (id)
-        CROSS JOIN LATERAL appstore.timeline(v_environment, c.id) WITH ORDINALITY AS t (
-            occurred_at, learned_at, event_id, what, transaction_id, product_id, order_no, user_id, detail, place)
+        CROSS JOIN LATERAL (SELECT e.*, row_number() OVER () AS place FROM appstore.entries_about(v_environment, c.id) AS e) AS t
         ORDER BY 11 LIMIT max_rows
     ) AS s;
 

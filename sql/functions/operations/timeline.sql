@@ -1,12 +1,13 @@
-CREATE FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text)
+-- Without a SET clause, so that PostgreSQL inlines it: of a hundred contracts it would take most of the time to begin and end.
+CREATE FUNCTION appstore.entries_about(environment appstore.environment, original_transaction_id text)
 RETURNS TABLE (occurred_at timestamptz, learned_at timestamptz, event_id bigint, what text, transaction_id text, product_id text, order_no uuid,
                user_id text, detail text)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE sql STABLE AS $$
     -- The planner expects a contract to have few charges. Where there may be hundreds, they are looked up by an index, which is never quadratic.
     WITH charge AS MATERIALIZED ( -- 1. the contract's charges
         SELECT t.*, 'price=' || trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
         FROM appstore.transactions AS t
-        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+        WHERE t.environment = entries_about.environment AND t.original_transaction_id = entries_about.original_transaction_id
     ), effect AS MATERIALIZED (
         -- 2. Effects and their events. A requeued event has its outcome in the history until it runs again.
         SELECT e.*, coalesce(o.received_at, h.received_at, e.recorded_at) AS learned_at,
@@ -19,20 +20,20 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
             SELECT h.received_at, h.notification_type, h.subtype
             FROM appstore.outcome_history AS h WHERE h.event_id = e.event_id ORDER BY h.run DESC LIMIT 1
         ) AS h ON true
-        WHERE e.environment = timeline.environment AND e.original_transaction_id = timeline.original_transaction_id
+        WHERE e.environment = entries_about.environment AND e.original_transaction_id = entries_about.original_transaction_id
     ), granted AS MATERIALIZED ( -- of each period the first event that told of it
         SELECT DISTINCT ON (t.period_no) t.period_no, e.learned_at, e.event_id
         FROM effect AS e
         CROSS JOIN LATERAL (
             SELECT t.period_no FROM appstore.transactions AS t
-            WHERE t.transaction_id = e.transaction_id AND t.environment = timeline.environment
-              AND t.original_transaction_id = timeline.original_transaction_id OFFSET 0
+            WHERE t.transaction_id = e.transaction_id AND t.environment = entries_about.environment
+              AND t.original_transaction_id = entries_about.original_transaction_id OFFSET 0
         ) AS t
         WHERE e.kind = 'granted'
         ORDER BY t.period_no, e.learned_at, e.event_id
     ), claim AS MATERIALIZED ( -- 3. the claims to the contract
         SELECT k.* FROM appstore.ownership_claims AS k
-        WHERE k.environment = timeline.environment AND k.original_transaction_id = timeline.original_transaction_id
+        WHERE k.environment = entries_about.environment AND k.original_transaction_id = entries_about.original_transaction_id
     ), entry AS (
         SELECT e.occurred_at, e.learned_at, e.event_id, e.kind AS what, e.transaction_id, e.product_id, c.order_no, e.user_id,
                CASE
@@ -52,7 +53,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         UNION ALL -- 4. the shop's orders that the charges name
         SELECT o.ordered_at, o.ordered_at, NULL, 'order_made', NULL, o.product_id, o.order_no, o.user_id, o.bundle_id, 1
         FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (order_no)
-        JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = named.order_no
+        JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = named.order_no
         WHERE o.ordered_at IS NOT NULL
         UNION ALL -- 5. the paid periods, at the later time of charge and order
         SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
@@ -60,17 +61,17 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
                concat_ws(', ', 'price=' || trim_scale(c.price / 1000.0) || coalesce(' ' || c.currency, ''),
                          CASE WHEN o.user_id IS NULL THEN 'owner_unknown' END, nullif(o.status, 'paid')), 4
         FROM (SELECT DISTINCT c.order_no FROM charge AS c) AS paid
-        JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = paid.order_no
+        JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = paid.order_no
         LEFT JOIN LATERAL (
             SELECT t.price, t.currency FROM appstore.transactions AS t
             WHERE t.transaction_id = o.transaction_id AND t.environment = o.environment OFFSET 0
         ) AS c ON true
         LEFT JOIN granted AS g ON g.period_no = o.period_no
-        WHERE o.original_transaction_id = timeline.original_transaction_id
+        WHERE o.original_transaction_id = entries_about.original_transaction_id
         UNION ALL
         (SELECT DISTINCT ON (o.order_no) c.purchase_date, NULL::timestamptz, NULL::bigint, 'order_not_paid', c.transaction_id, c.product_id,
                 o.order_no, o.user_id, concat_ws(', ', o.reason, 'ordered=' || o.product_id, 'bundle_id=' || o.bundle_id), 5
-         FROM charge AS c JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = c.first_token
+         FROM charge AS c JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = c.first_token
          WHERE c.is_purchased AND o.reason IS NOT NULL
          ORDER BY o.order_no, c.purchase_date, length(c.transaction_id), c.transaction_id)
         UNION ALL -- 6. client posts, and links by the shop or an operator
@@ -86,19 +87,20 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
                     ELSE 'owner_conflict, owner=' || owner.user_id END, 2
         FROM appstore.client_posts AS p
         LEFT JOIN charge AS c ON c.transaction_id = p.transaction_id
-        LEFT JOIN appstore.orders AS o ON o.environment = timeline.environment AND o.order_no = c.order_no
-        LEFT JOIN appstore.contracts AS m ON m.environment = timeline.environment AND m.original_transaction_id = timeline.original_transaction_id
+        LEFT JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = c.order_no
+        LEFT JOIN appstore.contracts AS m
+            ON m.environment = entries_about.environment AND m.original_transaction_id = entries_about.original_transaction_id
         LEFT JOIN LATERAL ( -- of a receipt that names no purchase: the owner when it was posted
             SELECT k.user_id FROM claim AS k WHERE p.transaction_id IS NULL AND k.effective_at <= p.received_at
             ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC LIMIT 1
         ) AS owned ON true
         CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
-        WHERE p.environment = timeline.environment AND p.original_transaction_id = timeline.original_transaction_id
+        WHERE p.environment = entries_about.environment AND p.original_transaction_id = entries_about.original_transaction_id
         UNION ALL
         SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id,
                concat_ws(', ', 'by=' || l.actor, 'note=' || l.note), 6
         FROM appstore.owner_links AS l
-        WHERE l.environment = timeline.environment AND l.original_transaction_id = timeline.original_transaction_id
+        WHERE l.environment = entries_about.environment AND l.original_transaction_id = entries_about.original_transaction_id
         UNION ALL
         SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id, 'later_token', 6
         FROM claim AS k JOIN charge AS c ON k.kind = 'token' AND k.source_id = c.transaction_id
@@ -108,25 +110,33 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         FROM charge AS c
         CROSS JOIN LATERAL (
             SELECT a.transaction_id, a.settled_at, a.decided_by, a.answer FROM appstore.consumption_decisions AS a
-            WHERE a.transaction_id = c.transaction_id AND a.environment = timeline.environment AND a.result = 'answered' OFFSET 0
+            WHERE a.transaction_id = c.transaction_id AND a.environment = entries_about.environment AND a.result = 'answered' OFFSET 0
         ) AS a
         UNION ALL -- 8. events about the contract that had no effect
         SELECT o.received_at, o.received_at, o.event_id, 'event_' || o.result, o.transaction_id, NULL, NULL, NULL,
                concat_ws(', ', o.notification_type || coalesce('/' || o.subtype, ''), o.reason), 9
         FROM (
-            SELECT o.* FROM appstore.outcomes AS o WHERE o.original_transaction_id = timeline.original_transaction_id OFFSET 0
+            SELECT o.* FROM appstore.outcomes AS o WHERE o.original_transaction_id = entries_about.original_transaction_id OFFSET 0
         ) AS o
-        WHERE o.environment = timeline.environment::text AND o.result IN ('unhandled', 'rejected', 'failed', 'discarded')
+        WHERE o.environment = entries_about.environment::text AND o.result IN ('unhandled', 'rejected', 'failed', 'discarded')
         UNION ALL -- 9. the end of access
         SELECT DISTINCT t.until, NULL::timestamptz, NULL::bigint, CASE WHEN t.until > now() THEN 'access_will_end' ELSE 'access_ended' END,
                NULL, t.product_id, NULL::uuid, t.user_id, CASE WHEN t.until <= now() THEN t.why_ended WHEN t.will_renew THEN 'will_renew' END, 10
         FROM appstore.entitlement_terms AS t
-        WHERE t.environment = timeline.environment AND t.original_transaction_id = timeline.original_transaction_id
+        WHERE t.environment = entries_about.environment AND t.original_transaction_id = entries_about.original_transaction_id
           AND t.until < 'infinity'
     )
     SELECT t.occurred_at, t.learned_at, t.event_id, t.what, t.transaction_id, t.product_id, t.order_no, t.user_id, nullif(t.detail, '')
     FROM entry AS t
     ORDER BY t.occurred_at, t.rank, t.learned_at, t.event_id, t.what, t.transaction_id, t.user_id
+$$;
+COMMENT ON FUNCTION appstore.entries_about IS 'What appstore.timeline returns, for statements about many contracts.';
+
+CREATE FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text)
+RETURNS TABLE (occurred_at timestamptz, learned_at timestamptz, event_id bigint, what text, transaction_id text, product_id text, order_no uuid,
+               user_id text, detail text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+    SELECT * FROM appstore.entries_about(timeline.environment, timeline.original_transaction_id)
 $$;
 COMMENT ON FUNCTION appstore.timeline IS
     'The history of a contract, oldest first: its orders, charges, refunds, posts and owners, the events about it without effect, and the end of '
