@@ -44,6 +44,8 @@ extension EndToEndInterfaces {
                 )
                 _ = try await ingest.client.post(shop.body(life.subscribe(to: shop.plan, appAccountToken: paid)))
                 let charge = try #require(life.subscription?.current)
+                // Otherwise the post may be settled first, without what the notification says of the renewal.
+                _ = try await installation.sql.settled(1)
                 #expect(try await backend.submit(clientJWS(shop, charge), user: "bob").problem == "owner-conflict")
                 _ = try strange.subscribe(to: shop.plan)
                 let forged = try clientJWS(untrusted, #require(strange.subscription?.current))
