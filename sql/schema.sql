@@ -8921,9 +8921,8 @@ BEGIN
     END IF;
     v_current := coalesce(v_head.target_snapshot, pg_current_snapshot());
     -- 3. Take the tells, and the contracts whose access the clock has changed.
-    SELECT t.kinds, t.environments, t.refs, t.told_at INTO v_kinds, v_environments, v_refs, v_told_at
+    SELECT t.kinds, t.environments, t.refs, t.told_at, t.is_full INTO v_kinds, v_environments, v_refs, v_told_at, v_is_full
     FROM appstore.take_tells(v_head.told_snapshot, v_current, v_head.target_snapshot IS NOT NULL, max_tells) AS t;
-    v_is_full := cardinality(v_kinds) = max_tells;
     v_turned := ARRAY(
         SELECT ROW(a.environment, a.original_transaction_id)::appstore.contract_key
         FROM appstore.told_access AS a WHERE a.turns_at > v_head.turned_to AND a.turns_at <= v_now ORDER BY a.turns_at LIMIT max_tells);
@@ -10105,7 +10104,7 @@ $$;
 
 COMMENT ON FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double precision) IS 'Takes the next step of the repair that is due first, in the name of the person who asked for it, and returns its number, and after how many seconds the next one is due; null where none is running. Several processes may call it at once.';
 
-CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) RETURNS record
+CREATE FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[], OUT is_full boolean) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -10114,14 +10113,15 @@ DECLARE
     v_open xid8[] := ARRAY(SELECT pg_snapshot_xip(p_told));
 BEGIN
     IF p_told IS NULL THEN -- xids of another cluster say nothing: every tell that is committed and not deleted is to be told
-        WITH taken AS (
-            DELETE FROM appstore.tells AS t
-            WHERE t.tell_id = ANY (ARRAY(SELECT first.tell_id FROM appstore.tells AS first ORDER BY first.tell_id LIMIT p_limit))
-            RETURNING t.*
+        WITH next AS MATERIALIZED (
+            SELECT t.tell_id FROM appstore.tells AS t ORDER BY t.tell_id LIMIT p_limit
+        ), taken AS (
+            DELETE FROM appstore.tells AS t WHERE t.tell_id = ANY (ARRAY(SELECT next.tell_id FROM next)) RETURNING t.*
         )
         SELECT array_agg(taken.kind ORDER BY taken.tell_id), array_agg(taken.environment ORDER BY taken.tell_id),
-               array_agg(taken.ref ORDER BY taken.tell_id), array_agg(taken.told_at ORDER BY taken.tell_id)
-        INTO kinds, environments, refs, told_at FROM taken;
+               array_agg(taken.ref ORDER BY taken.tell_id), array_agg(taken.told_at ORDER BY taken.tell_id),
+               (SELECT count(*) = p_limit FROM next)
+        INTO kinds, environments, refs, told_at, is_full FROM taken;
     ELSE
         WITH next AS MATERIALIZED (
             SELECT t.ctid AS row_id, t.tell_id FROM appstore.tells AS t
@@ -10138,8 +10138,9 @@ BEGIN
             DELETE FROM appstore.tells AS t WHERE t.ctid = ANY (ARRAY(SELECT next.row_id FROM next)) RETURNING t.*
         )
         SELECT array_agg(taken.kind ORDER BY taken.tell_id), array_agg(taken.environment ORDER BY taken.tell_id),
-               array_agg(taken.ref ORDER BY taken.tell_id), array_agg(taken.told_at ORDER BY taken.tell_id)
-        INTO kinds, environments, refs, told_at FROM taken;
+               array_agg(taken.ref ORDER BY taken.tell_id), array_agg(taken.told_at ORDER BY taken.tell_id),
+               (SELECT count(*) = p_limit FROM next)
+        INTO kinds, environments, refs, told_at, is_full FROM taken;
     END IF;
     kinds := coalesce(kinds, '{}');
     environments := coalesce(environments, '{}');
@@ -10148,7 +10149,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[]) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null. p_is_rest where an earlier step has taken some of them.';
+COMMENT ON FUNCTION appstore.take_tells(p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[], OUT told_at timestamp with time zone[], OUT is_full boolean) IS 'Deletes and returns, in their order, the first tells that p_current sees and p_told does not; all where p_told is null. p_is_rest where an earlier step has taken some of them. is_full: whether p_limit were found, so that there may be more, also where another session deletes some of them meanwhile.';
 
 CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) RETURNS void
     LANGUAGE plpgsql

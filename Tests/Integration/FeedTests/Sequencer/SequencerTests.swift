@@ -96,4 +96,22 @@ struct SequencerTests {
         )
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.feed WHERE position::text <> user_id") == ["0"])
     }
+
+    @Test(arguments: [false, true])
+    func `a tell that is deleted meanwhile takes no other with it`(afterRestore: Bool) async throws {
+        let database = try await FeedScene.make()
+        try await FeedScene.run(FeedScene.tell("a", "b"), in: database)
+        if afterRestore { try await FeedScene.run("UPDATE appstore.feed_head SET cluster = 'of another database'", in: database) }
+        try await database.withConnection { operating in
+            try await operating.execute("BEGIN")
+            try await operating.execute("DELETE FROM appstore.tells WHERE ref = 'a'")
+            async let step = database.withConnection(user: "appstore_worker") { try await FeedStep.take(upTo: 1, on: $0) }
+            try await database.awaitLockWaiters(1)
+            try await operating.execute("COMMIT")
+            let taken = try await step
+            #expect(taken.told == 0 && taken.hasMore)
+        }
+        try await FeedScene.sequence(in: database)
+        #expect(try await FeedScene.entries(in: database) == ["1 b"])
+    }
 }
