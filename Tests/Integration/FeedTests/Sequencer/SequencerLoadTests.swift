@@ -47,6 +47,9 @@ struct SequencerLoadTests {
                     try await eventually("all that is committed is told", within: .seconds(120)) {
                         try await database.lines("SELECT position::text FROM appstore.feed_head") == ["\(expected)"]
                     }
+                    try await eventually("a sequencer is terminated", within: .seconds(120)) {
+                        record.disturbances.withLock { $0["terminated sequencer", default: 0] > 0 }
+                    }
                     record.isOver.withLock { $0 = true }
                     try await group.waitForAll()
                 }
