@@ -70,7 +70,13 @@ struct AppleScene: Sendable {
     func makeDue() async throws {
         try await sql.execute("UPDATE appstore.history_windows SET run_at = clock_timestamp() WHERE state = 'open'")
         try await sql.execute("UPDATE appstore.outbox SET run_at = clock_timestamp() WHERE state = 'open'")
-        try await sql.execute("UPDATE appstore.api_budgets SET blocked_until = clock_timestamp() WHERE blocked_until > clock_timestamp()")
+        // A budget is refilled from the end of its block.
+        try await sql.execute(
+            """
+            UPDATE appstore.api_budgets SET blocked_until = clock_timestamp(), refilled_at = clock_timestamp()
+            WHERE blocked_until > clock_timestamp()
+            """
+        )
     }
 
     /// Whether windows were made, all are read, and nothing waits in the queue.

@@ -120,10 +120,11 @@ extension HistoryProof {
 
         private static let openWindows: Statement = "SELECT window_id::text FROM appstore.history_windows WHERE state = 'open'"
 
+        /// Counts them whether they wait or are asked again by now: those that get no answer hardly ever wait at the same time.
         private static func failing(_ scene: AppleScene, atLeast failures: Int32) async throws -> Int {
             try await scene.sql.value(
                 Int.self,
-                "SELECT count(*) FROM appstore.history_windows WHERE state = 'open' AND failures >= \(failures) AND NOT is_leased"
+                "SELECT count(*) FROM appstore.history_windows WHERE state = 'open' AND failures >= \(failures)"
             )
         }
 
@@ -157,10 +158,7 @@ extension HistoryProof {
         }
 
         private static func tried(_ scene: AppleScene, _ attempts: Int32) async throws -> Int {
-            try await scene.sql.value(
-                Int.self,
-                "SELECT count(*) FROM appstore.outbox WHERE state = 'open' AND attempts >= \(attempts) AND NOT is_leased"
-            )
+            try await scene.sql.value(Int.self, "SELECT count(*) FROM appstore.outbox WHERE state = 'open' AND attempts >= \(attempts)")
         }
 
         /// The open calls without clocks and attempts.
