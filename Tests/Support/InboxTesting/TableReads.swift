@@ -17,6 +17,15 @@ package struct TableReads: Sendable {
             pages: left.pages - right.pages
         )
     }
+
+    /// The smaller of each.
+    package static func least(_ left: TableReads, _ right: TableReads) -> TableReads {
+        TableReads(
+            sequentialScans: min(left.sequentialScans, right.sequentialScans),
+            entries: min(left.entries, right.entries),
+            pages: min(left.pages, right.pages)
+        )
+    }
 }
 
 extension TestDatabase {
