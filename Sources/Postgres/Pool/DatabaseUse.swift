@@ -17,10 +17,10 @@ package struct DatabaseUse: Sendable {
         if failing.ended() { logger.notice("\(user) can use the database again") }
     }
 
-    /// Logs the first failure as a warning; false when the error is only the cancellation of this task.
+    /// Logs the first failure as a warning; false when the error is only the end of this task, or of the process, which closes the pool.
     @discardableResult
     package func failed(_ error: any Error) -> Bool {
-        if error is CancellationError, Task.isCancelled { return false }
+        if Task.isCancelled || (error as? PostgresError)?.code == .closed { return false }
         let level: Logger.Level = !error.isDatabaseOutage && failing.began() ? .warning : .debug
         logger.log(level: level, "\(user) cannot use the database", metadata: ["error": "\(error)"])
         return true

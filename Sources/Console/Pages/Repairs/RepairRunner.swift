@@ -6,31 +6,22 @@ import ServiceLifecycle
 /// Takes the steps of repairs, one after the other, until the process ends. Several processes share the work.
 package struct RepairRunner: Service {
     private let pool: ConnectionPool
-    private let logger: Logger
+    private let database: DatabaseUse
 
     /// The longest pause, while no repair is running.
     private static let pause = Duration.seconds(1)
-    /// The pause after a failure.
-    private static let failurePause = Duration.seconds(5)
 
     /// - Parameter pool: connections as a role that may repair.
     package init(pool: ConnectionPool, logger: Logger) {
-        (self.pool, self.logger) = (pool, logger)
+        self.pool = pool
+        database = DatabaseUse(by: "repairs", logger: logger)
     }
 
     package func run() async throws {
+        // Stopping waits for no step.
         await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                var wait = Self.pause
-                do {
-                    wait = min(try await step().map { .seconds($0) } ?? Self.pause, Self.pause)
-                } catch {
-                    // The watch of the database reports an outage, and another schema.
-                    let isRefusal = error is PostgresError && !error.isDatabaseOutage
-                    logger.log(level: isRefusal ? .error : .debug, "the step of a repair failed", metadata: ["error": "\(error)"])
-                    wait = Self.failurePause
-                }
-                do { try await Task.sleep(for: wait) } catch { return }
+            await database.takeSteps(backingOff: Backoff(base: .seconds(1), cap: .seconds(5), jitter: 0.5)) {
+                min(try await step().map { .seconds($0) } ?? Self.pause, Self.pause)
             }
         }
     }
