@@ -142,13 +142,15 @@ struct SequencerLoadTests {
     private static func disturb(in database: TestDatabase, _ record: Record) async throws {
         let disturb: Statement = """
             WITH found AS MATERIALIZED (
-                SELECT a.pid, CASE WHEN a.usename = 'appstore_worker' THEN 'sequencer' ELSE 'writer' END AS who, random() < 0.5 AS is_cancel
+                SELECT a.pid, CASE WHEN a.usename = 'appstore_worker' THEN 'sequencer' ELSE 'writer' END AS who
                 FROM pg_stat_activity AS a
                 WHERE a.datname = current_database() AND (a.usename = 'appstore_worker' OR a.application_name = 'writer')
                   AND (a.state LIKE 'idle in transaction%' OR a.state = 'active') ORDER BY random() LIMIT 1
+            ), chosen AS MATERIALIZED ( -- not by the number that has sorted them, the least of all: that would hardly ever terminate a session
+                SELECT found.*, random() < 0.5 AS is_cancel FROM found
             )
-            SELECT CASE WHEN found.is_cancel THEN 'cancelled ' ELSE 'terminated ' END || found.who AS what FROM found
-            WHERE CASE WHEN found.is_cancel THEN pg_cancel_backend(found.pid) ELSE pg_terminate_backend(found.pid) END
+            SELECT CASE WHEN c.is_cancel THEN 'cancelled ' ELSE 'terminated ' END || c.who AS what FROM chosen AS c
+            WHERE CASE WHEN c.is_cancel THEN pg_cancel_backend(c.pid) ELSE pg_terminate_backend(c.pid) END
             """
         try await database.withConnection { connection in
             while !record.hasEnded {
