@@ -59,6 +59,14 @@ struct KillRun {
         try await eventually("each record has its class", within: .seconds(60)) { try await scene.sql.value(Bool.self, isClassed) }
     }
 
+    /// Requeues events that failed because workers died three times while they ran one by itself, as an operator would, and waits until they are
+    /// settled. Returns how many.
+    func requeueSuspected() async throws -> Int {
+        let requeued = try await scene.lines("SELECT appstore.requeue_events('failed', 'killed_worker')::text")
+        try await eventually("what was requeued is settled", within: .seconds(60)) { try await scene.isRead() }
+        return requeued.compactMap(Int.init).reduce(0, +)
+    }
+
     private mutating func killOne() async throws {
         let index = Int.random(in: workers.indices, using: &generator)
         try await workers[index].kill()

@@ -41,6 +41,8 @@ extension HistoryProof {
                         """
                     )
                     try await run.untilRead("second")
+                    let suspected = try await run.requeueSuspected()
+                    #expect(3 * suspected <= run.killed, "\(settings.rerunCommand)")
                     print("history: \(run.summary(of: fates))")
                     #expect(run.killed >= min(settings.kills, 3), "too few workers were killed: the run has tested little")
                     try await Self.expectEachOnce(scene, settings.rerunCommand)
@@ -76,7 +78,10 @@ extension HistoryProof {
             )
             #expect(repeated == [], "read more than once, or counted not once. \(rerun)")
             let unsettled = try await scene.lines(
-                "SELECT DISTINCT result::text FROM appstore.outcomes WHERE result IN ('rejected', 'failed', 'discarded', 'unhandled')"
+                """
+                SELECT concat_ws(' ', event_id, result, reason, last_error) FROM appstore.outcomes
+                WHERE result IN ('rejected', 'failed', 'discarded', 'unhandled')
+                """
             )
             #expect(unsettled == [], "\(rerun)")
             let records = try await scene.lines(
