@@ -2,10 +2,15 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// The database of one test.
+/// The database of one test. It is dropped some time after the last copy of this value is gone, when no session uses it any more.
 package struct TestDatabase: Sendable {
     package let name: String
     package let cluster: TestCluster
+    private let use: Lease?
+
+    fileprivate init(name: String, cluster: TestCluster, use: Lease? = nil) {
+        (self.name, self.cluster, self.use) = (name, cluster, use)
+    }
 
     /// A URL for that role, without a password.
     package func url(user: String = "postgres") -> String {
@@ -17,11 +22,21 @@ package struct TestDatabase: Sendable {
         "postgresql://\(user)@127.0.0.1:\(cluster.port)/\(name)"
     }
 
-    /// Drops the database and ends its sessions. Optional: the whole cluster is deleted at the end.
+    /// Drops the database now, and ends its sessions.
     package func drop() async throws {
         let statement: Statement = "DROP DATABASE \(identifier: name) WITH (FORCE)"
         try await cluster.started().withConnection { connection in _ = try await connection.execute(statement) }
     }
+}
+
+/// Names a database as unused at its end.
+private final class Lease: Sendable {
+    private let name: String
+    private let cluster: TestCluster
+
+    init(of name: String, on cluster: TestCluster) { (self.name, self.cluster) = (name, cluster) }
+
+    deinit { cluster.unused.withLock { $0.append(name) } }
 }
 
 extension TestCluster {
@@ -56,7 +71,7 @@ extension TestCluster {
         _ = try await started()
         let name = try await template.value {
             try await self.templateLock.withConnection { _ in
-                let database = try await self.makeDatabase(options: options)
+                let database = try await self.create(copying: "template0", options: options)
                 try await prepare(database.url())
                 return database.name
             }
@@ -73,9 +88,34 @@ extension TestCluster {
     }
 
     private func makeDatabase(copying template: String, options: String = "") async throws -> TestDatabase {
+        try await dropUnused()
+        let name = try await create(copying: template, options: options).name
+        return TestDatabase(name: name, cluster: self, use: Lease(of: name, on: self))
+    }
+
+    private func create(copying template: String, options: String) async throws -> TestDatabase {
         let name = "test_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
         let statement: Statement = "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template) \(unsafeRaw: options)"
         try await started().withConnection { connection in _ = try await connection.execute(statement) }
         return TestDatabase(name: name, cluster: self)
+    }
+
+    /// Thousands of databases would take tens of gigabytes. Those that a session still uses wait for the next call.
+    private func dropUnused() async throws {
+        let names = unused.withLock { names in
+            defer { names = [] }
+            return names
+        }
+        guard !names.isEmpty else { return }
+        try await started().withConnection { connection in
+            let used = try await connection.query(
+                "SELECT DISTINCT datname::text FROM pg_stat_activity WHERE datname = ANY (\(names))"
+            )
+            let kept = Set(try used.map { try $0.decode(0, as: String.self) })
+            self.unused.withLock { $0 += kept }
+            for name in names where !kept.contains(name) {
+                _ = try await connection.execute("DROP DATABASE IF EXISTS \(identifier: name)")
+            }
+        }
     }
 }

@@ -20,6 +20,8 @@ package final class TestCluster: Sendable {
     package let cluster: Cluster
     private let start = Once<ConnectionPool>()
     let templates = Mutex<[String: Once<String>]>([:])
+    /// Databases whose tests have ended.
+    let unused = Mutex<[String]>([])
     /// A pool of one connection that serializes making templates: concurrent `CREATE ROLE` of one name fails.
     let templateLock: ConnectionPool
 
