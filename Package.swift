@@ -636,7 +636,7 @@ for target in package.targets where target.type != .system && target.type != .pl
         .enableUpcomingFeature("MemberImportVisibility"),
         .treatAllWarnings(as: .error),
     ]
-    // What the tests run is optimized in debug builds, too: without, they take more than twice as long. Assertions stay.
+    // What the tests run is optimized in debug builds, too. Assertions stay.
     if target.type != .test && target.path?.hasPrefix("Tests") != true {
         target.swiftSettings? += [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
     }
