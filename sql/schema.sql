@@ -589,14 +589,14 @@ $$;
 
 COMMENT ON FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) IS 'Moves the start of a leased window forward by an hour, since Apple called it too old, and remembers the edge; a window that has no hour left is closed. Returns the new start, null when another lease has begun.';
 
-CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
+CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
     LANGUAGE sql STABLE ROWS 1
     AS $$
     WITH charge AS MATERIALIZED (
         SELECT found.*
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
-            SELECT t.period_no, t.first_token, t.token_changed, t.left_token, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
+            SELECT t.period_no, t.first_token, t.token_changed, t.left_token, t.order_no, t.app_account_token, t.is_purchased,
                    t.original_transaction_id, t.left_contract
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS found
@@ -635,7 +635,7 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
     ), elsewhere AS MATERIALIZED (
         -- 4. The periods that paid those orders or pay them now, and those of charges that name an order of this number later, and so claim
         --    their contract; with their contracts.
-        SELECT period.order_no, found.original_transaction_id, found.confers_access
+        SELECT period.order_no, found.original_transaction_id
         FROM (
             SELECT unsure.paid_before AS order_no FROM unsure WHERE unsure.paid_before IS NOT NULL
             UNION
@@ -650,21 +650,19 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
             ) AS later
         ) AS period
         LEFT JOIN LATERAL (
-            SELECT t.original_transaction_id, t.confers_access FROM appstore.transactions AS t
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
         ) AS found ON true
-    ), contract AS MATERIALIZED (
-        -- 5. The contracts. A consumable has none, unless a user is known for it. A contract that a charge has left is derived without the charge.
+    ), contract AS (
+        -- 5. The contracts. A consumable has none unless a user is known for it, but its row is made and locked all the same: a transaction that
+        --    learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
         SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION
-        SELECT found.id
-        FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
-              UNION
-              SELECT charge.left_contract, false FROM charge WHERE charge.left_contract IS NOT NULL
-              UNION
-              SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
-        WHERE found.confers_access
-           OR EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = found.id AND m.environment = p_environment OFFSET 0)
+        SELECT charge.original_transaction_id FROM charge
+        UNION
+        SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL -- derived without the charge
+        UNION
+        SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
     ), claimed AS (
         -- 6. Contracts whose claims may differ. A charge concerns claims when it has no token, or another one than before; claims by clients
         --    and by later tokens depend on more than that.
@@ -696,14 +694,10 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
            ARRAY(SELECT unsure.order_no FROM unsure ORDER BY unsure.order_no),
            ARRAY(SELECT moved.order_no FROM moved UNION SELECT elsewhere.order_no FROM elsewhere ORDER BY order_no),
            ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
-           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
-           -- 7. Contracts that may have to be deleted.
-           ARRAY(SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
-                 UNION
-                 SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id)
 $$;
 
-COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
+COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ.';
 
 CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[], answer jsonb DEFAULT NULL::jsonb, next bytea DEFAULT NULL::bytea) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3264,11 +3258,22 @@ $$;
 
 COMMENT ON FUNCTION appstore.derive_conflicts(p_environment appstore.environment, p_contracts text[]) IS 'Derives client_posts.conflict of these contracts, whose rows are locked and derived.';
 
-CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) RETURNS void
+CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    -- 1. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
+    -- 1. Delete contracts without a charge that gives access and without any other fact.
+    DELETE FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
+      AND NOT EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
+      AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
+                      WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+      AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
+                      WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
+      AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                      WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0);
+    -- 2. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
     --    of a renewal that was charged early does not end the period before it.
     UPDATE appstore.contracts AS m
     SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
@@ -3336,23 +3341,10 @@ BEGIN
                WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.is_contested) THEN
         PERFORM appstore.derive_conflicts(p_environment, p_contracts);
     END IF;
-    -- 2. Delete contracts without a charge that gives access and without any other fact.
-    IF cardinality(p_bare) > 0 THEN
-        DELETE FROM appstore.contracts AS m
-        WHERE m.original_transaction_id = ANY (p_bare) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
-          AND NOT EXISTS (SELECT FROM appstore.transactions AS t
-                          WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
-          AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
-                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
-          AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
-                          WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
-          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
-                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0);
-    END IF;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) IS 'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare without facts.';
+COMMENT ON FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[]) IS 'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those without facts.';
 
 CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3379,7 +3371,7 @@ BEGIN
         v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
         EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
         IF cardinality(v_tokens) > 0 THEN
-            PERFORM appstore.lock_orders(p_environment, v_tokens, cardinality(v_locked_tokens) = 0);
+            PERFORM appstore.lock_orders(p_environment, v_tokens, cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0);
         END IF;
         IF cardinality(v_contracts) > 0 THEN
             PERFORM appstore.lock_contracts(p_environment, v_contracts);
@@ -3398,7 +3390,7 @@ BEGIN
         PERFORM appstore.derive_period_orders(p_environment, v_affected.periods, p_transaction_ids);
     END IF;
     IF cardinality(v_affected.contracts) > 0 THEN
-        PERFORM appstore.derive_contracts(p_environment, v_affected.contracts, v_affected.bare);
+        PERFORM appstore.derive_contracts(p_environment, v_affected.contracts);
     END IF;
     -- 3. Tell what may have changed; the sequencer compares it with what was told.
     v_is_told := (SELECT s.is_on FROM appstore.feed_switch AS s);

@@ -108,6 +108,41 @@ struct MergeLockTests {
             #expect(try await ledger.orders() == ["1000 anna paid period", "1001 anna paid token"])
         }
     }
+
+    /// A receipt whose charges wait for Apple's answer brings a user, and no charge: neither batch sees what the other one has written.
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func `a consumable has its user when its charge and a receipt with it are merged at once`(chargeFirst: Bool) async throws {
+        try await LedgerFixture.with { ledger in
+            try await liftLockTimeout(ledger)
+            let charge = try ledger.events([Facts.Charge(product: "coins", "1000", type: .consumable, onDay: 0)], [])
+            let receipt = [Facts.receiptEvent(2, posts: [Facts.receiptPost("1000", by: "anna", onDay: 1, eventID: 2)])]
+            let (held, other) = chargeFirst ? (charge, receipt) : (receipt, charge)
+            let (starts, start) = AsyncStream.makeStream(of: Void.self)
+            async let second: Void = {
+                for await _ in starts { break }
+                try await ledger.merge(other)
+            }()
+            try await ledger.pool.withTransaction { transaction in
+                _ = try await LedgerMerger.merge(BatchFold(held), in: transaction)
+                start.finish()
+                try await ledger.database.awaitLockWaiters(1)
+            }
+            try await second
+            #expect(try await ledger.orders() == ["1000 anna paid period"])
+            #expect(try await ledger.contracts() == ["1000 anna 1000"])
+        }
+    }
+
+    @Test func `a consumable without a user leaves no contract`() async throws {
+        try await LedgerFixture.with { ledger in
+            let token = UUID()
+            let coins = Facts.Charge(product: "coins", "1000", type: .consumable, onDay: 0)
+            let ordered = Facts.Charge(product: "coins", "1001", type: .consumable, onDay: 0, token: token)
+            try await ledger.merge(coins, ordered.with { $0.contract = "1001" })
+            try await ledger.createOrder(token, user: "anna", product: "coins")
+            #expect(try await ledger.contracts() == [])
+        }
+    }
 }
 
 extension LedgerFixture {

@@ -1,12 +1,12 @@
 CREATE FUNCTION appstore.affected_rows(
     p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[])
-RETURNS TABLE (tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], bare text[])
+RETURNS TABLE (tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
 LANGUAGE sql STABLE ROWS 1 AS $$
     WITH charge AS MATERIALIZED (
         SELECT found.*
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
-            SELECT t.period_no, t.first_token, t.token_changed, t.left_token, t.order_no, t.app_account_token, t.is_purchased, t.confers_access,
+            SELECT t.period_no, t.first_token, t.token_changed, t.left_token, t.order_no, t.app_account_token, t.is_purchased,
                    t.original_transaction_id, t.left_contract
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS found
@@ -45,7 +45,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     ), elsewhere AS MATERIALIZED (
         -- 4. The periods that paid those orders or pay them now, and those of charges that name an order of this number later, and so claim
         --    their contract; with their contracts.
-        SELECT period.order_no, found.original_transaction_id, found.confers_access
+        SELECT period.order_no, found.original_transaction_id
         FROM (
             SELECT unsure.paid_before AS order_no FROM unsure WHERE unsure.paid_before IS NOT NULL
             UNION
@@ -60,21 +60,19 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             ) AS later
         ) AS period
         LEFT JOIN LATERAL (
-            SELECT t.original_transaction_id, t.confers_access FROM appstore.transactions AS t
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
         ) AS found ON true
-    ), contract AS MATERIALIZED (
-        -- 5. The contracts. A consumable has none, unless a user is known for it. A contract that a charge has left is derived without the charge.
+    ), contract AS (
+        -- 5. The contracts. A consumable has none unless a user is known for it, but its row is made and locked all the same: a transaction that
+        --    learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
         SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION
-        SELECT found.id
-        FROM (SELECT charge.original_transaction_id, charge.confers_access FROM charge
-              UNION
-              SELECT charge.left_contract, false FROM charge WHERE charge.left_contract IS NOT NULL
-              UNION
-              SELECT elsewhere.original_transaction_id, elsewhere.confers_access FROM elsewhere) AS found (id, confers_access)
-        WHERE found.confers_access
-           OR EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = found.id AND m.environment = p_environment OFFSET 0)
+        SELECT charge.original_transaction_id FROM charge
+        UNION
+        SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL -- derived without the charge
+        UNION
+        SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
     ), claimed AS (
         -- 6. Contracts whose claims may differ. A charge concerns claims when it has no token, or another one than before; claims by clients
         --    and by later tokens depend on more than that.
@@ -106,12 +104,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
            ARRAY(SELECT unsure.order_no FROM unsure ORDER BY unsure.order_no),
            ARRAY(SELECT moved.order_no FROM moved UNION SELECT elsewhere.order_no FROM elsewhere ORDER BY order_no),
            ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
-           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
-           -- 7. Contracts that may have to be deleted.
-           ARRAY(SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
-                 UNION
-                 SELECT charge.original_transaction_id FROM charge WHERE NOT charge.confers_access)
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id)
 $$;
 COMMENT ON FUNCTION appstore.affected_rows IS
     'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose '
-    'order may differ; contracts; claimed, contracts whose claims may differ; bare, contracts that may have to be deleted.';
+    'order may differ; contracts; claimed, contracts whose claims may differ.';

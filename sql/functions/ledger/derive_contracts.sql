@@ -1,7 +1,18 @@
-CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[], p_bare text[]) RETURNS void
+CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    -- 1. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
+    -- 1. Delete contracts without a charge that gives access and without any other fact.
+    DELETE FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
+      AND NOT EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
+      AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
+                      WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+      AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
+                      WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
+      AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                      WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0);
+    -- 2. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
     --    of a renewal that was charged early does not end the period before it.
     UPDATE appstore.contracts AS m
     SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
@@ -69,20 +80,7 @@ BEGIN
                WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.is_contested) THEN
         PERFORM appstore.derive_conflicts(p_environment, p_contracts);
     END IF;
-    -- 2. Delete contracts without a charge that gives access and without any other fact.
-    IF cardinality(p_bare) > 0 THEN
-        DELETE FROM appstore.contracts AS m
-        WHERE m.original_transaction_id = ANY (p_bare) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
-          AND NOT EXISTS (SELECT FROM appstore.transactions AS t
-                          WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
-          AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
-                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
-          AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
-                          WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
-          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
-                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0);
-    END IF;
 END
 $$;
 COMMENT ON FUNCTION appstore.derive_contracts IS
-    'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those of p_bare without facts.';
+    'Derives owner, current period, access and is_contested of these contracts, whose rows are locked, and deletes those without facts.';

@@ -20,7 +20,7 @@ BEGIN
         v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
         EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
         IF cardinality(v_tokens) > 0 THEN
-            PERFORM appstore.lock_orders(p_environment, v_tokens, cardinality(v_locked_tokens) = 0);
+            PERFORM appstore.lock_orders(p_environment, v_tokens, cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0);
         END IF;
         IF cardinality(v_contracts) > 0 THEN
             PERFORM appstore.lock_contracts(p_environment, v_contracts);
@@ -39,7 +39,7 @@ BEGIN
         PERFORM appstore.derive_period_orders(p_environment, v_affected.periods, p_transaction_ids);
     END IF;
     IF cardinality(v_affected.contracts) > 0 THEN
-        PERFORM appstore.derive_contracts(p_environment, v_affected.contracts, v_affected.bare);
+        PERFORM appstore.derive_contracts(p_environment, v_affected.contracts);
     END IF;
     -- 3. Tell what may have changed; the sequencer compares it with what was told.
     v_is_told := (SELECT s.is_on FROM appstore.feed_switch AS s);
