@@ -14,7 +14,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_locked  text[];
     v_missing text[];
-    v_made    bigint;
+    v_held    bigint;
 BEGIN
     v_locked := ARRAY(
         SELECT locked.id FROM unnest(p_ids) AS contract (id)
@@ -27,16 +27,19 @@ BEGIN
         IF EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment) THEN
             PERFORM appstore.give_way();
         END IF;
-        -- Waits for a row that another transaction is inserting: that transaction has no reason to wait for this one.
-        INSERT INTO appstore.contracts (environment, original_transaction_id)
-        SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
-        ON CONFLICT (original_transaction_id, environment) DO NOTHING;
-        GET DIAGNOSTICS v_made = ROW_COUNT;
-        IF v_made < cardinality(v_missing) THEN
+        -- Waits for rows that other transactions are inserting: those have no reason to wait for this one. They may delete them again.
+        LOOP
+            INSERT INTO appstore.contracts (environment, original_transaction_id)
+            SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
+            ON CONFLICT (original_transaction_id, environment) DO NOTHING;
+            GET DIAGNOSTICS v_held = ROW_COUNT;
+            EXIT WHEN v_held = cardinality(v_missing);
             PERFORM FROM appstore.contracts AS m
             WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment
             ORDER BY m.original_transaction_id FOR UPDATE;
-        END IF;
+            GET DIAGNOSTICS v_held = ROW_COUNT;
+            EXIT WHEN v_held = cardinality(v_missing);
+        END LOOP;
     END IF;
 END
 $$;
