@@ -654,7 +654,7 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
             WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
         ) AS found ON true
     ), contract AS (
-        -- 5. The contracts. A consumable has none unless a user is known for it, but its row is made and locked all the same: a transaction that
+        -- 5. The contracts. That of a consumable, too, although its row is deleted again unless it was posted or linked: a transaction that
         --    learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
         SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION
@@ -3261,18 +3261,27 @@ COMMENT ON FUNCTION appstore.derive_conflicts(p_environment appstore.environment
 CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    v_contracts text[]; -- those that are left
 BEGIN
     -- 1. Delete contracts without a charge that gives access and without any other fact.
-    DELETE FROM appstore.contracts AS m
-    WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
-      AND NOT EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
-      AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
-                      WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
-      AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
-                      WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
-      AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
-                      WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0);
+    WITH deleted AS (
+        DELETE FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
+          AND NOT EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
+                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
+                          WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+        RETURNING m.original_transaction_id AS id
+    )
+    SELECT ARRAY(SELECT unnest(p_contracts) EXCEPT SELECT deleted.id FROM deleted) INTO v_contracts;
+    IF cardinality(v_contracts) = 0 THEN
+        RETURN;
+    END IF;
     -- 2. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
     --    of a renewal that was charged early does not end the period before it.
     UPDATE appstore.contracts AS m
@@ -3296,7 +3305,7 @@ BEGIN
                        WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
                          AND t.revocation_date IS NULL AND t.expires_date <= (current.charge).purchase_date)
                    END) AS access_until
-        FROM unnest(p_contracts) AS contract (id)
+        FROM unnest(v_contracts) AS contract (id)
         LEFT JOIN LATERAL (
             SELECT t AS charge FROM appstore.transactions AS t
             WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
@@ -3338,8 +3347,8 @@ BEGIN
           (new.user_id, new.owner_since, new.is_contested, new.bundle_id, new.product_id, new.product_type, new.status, new.will_renew,
            new.started_at, new.current_transaction_id, new.current_period_start, new.current_period_end, new.revoked_at, new.access_until);
     IF EXISTS (SELECT FROM appstore.contracts AS m
-               WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.is_contested) THEN
-        PERFORM appstore.derive_conflicts(p_environment, p_contracts);
+               WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = p_environment AND m.is_contested) THEN
+        PERFORM appstore.derive_conflicts(p_environment, v_contracts);
     END IF;
 END
 $$;
@@ -6360,24 +6369,24 @@ BEGIN
         IF EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment) THEN
             PERFORM appstore.give_way();
         END IF;
-        -- Waits for rows that other transactions are inserting: those have no reason to wait for this one. They may delete them again.
-        LOOP
-            INSERT INTO appstore.contracts (environment, original_transaction_id)
-            SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
-            ON CONFLICT (original_transaction_id, environment) DO NOTHING;
-            GET DIAGNOSTICS v_held = ROW_COUNT;
-            EXIT WHEN v_held = cardinality(v_missing);
+        -- Waits for rows that other transactions are inserting. PostgreSQL ends a transaction where they wait for one another.
+        INSERT INTO appstore.contracts (environment, original_transaction_id)
+        SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
+        ON CONFLICT (original_transaction_id, environment) DO NOTHING;
+        GET DIAGNOSTICS v_held = ROW_COUNT;
+        IF v_held < cardinality(v_missing) THEN
             PERFORM FROM appstore.contracts AS m
-            WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment
-            ORDER BY m.original_transaction_id FOR UPDATE;
+            WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment FOR UPDATE SKIP LOCKED;
             GET DIAGNOSTICS v_held = ROW_COUNT;
-            EXIT WHEN v_held = cardinality(v_missing);
-        END LOOP;
+            IF v_held < cardinality(v_missing) THEN
+                PERFORM appstore.give_way();
+            END IF;
+        END IF;
     END IF;
 END
 $$;
 
-COMMENT ON FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds.';
+COMMENT ON FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds; waits only for one that another transaction is making.';
 
 CREATE FUNCTION appstore.lock_feed_switch(e appstore.endpoints) RETURNS void
     LANGUAGE plpgsql
@@ -6409,7 +6418,7 @@ BEGIN
     PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.contracts AS m
     WHERE m.original_transaction_id = lock_for_link.original_transaction_id AND m.environment = lock_for_link.environment FOR UPDATE;
-    -- A consumable has no contract to lock, only transactions.
+    -- A consumable may have no contract to lock, only transactions.
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = lock_for_link.environment AND t.original_transaction_id = lock_for_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;

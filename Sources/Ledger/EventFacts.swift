@@ -75,7 +75,8 @@ package struct EventFacts: Sendable {
         return Set(charged).union(legacyRenewals.lazy.map(\.contract))
     }
 
-    /// The contracts that a merge of the event may lock; a consumable's charge counts as one.
+    /// The contracts that a merge of the event locks first; a consumable's charge counts as one. Those of consumables in receipts that no
+    /// user posted are locked as the ledger is derived.
     package var lockedContracts: Set<LedgerKey> {
         var locked = contracts.union(posts.lazy.map(\.key.contract))
         if let subscription { locked.insert(subscription.key) }

@@ -133,7 +133,7 @@ struct MergeLockTests {
         }
     }
 
-    @Test func `a consumable without a user leaves no contract`() async throws {
+    @Test func `a consumable that was neither posted nor linked leaves no contract`() async throws {
         try await LedgerFixture.with { ledger in
             let token = UUID()
             let coins = Facts.Charge(product: "coins", "1000", type: .consumable, onDay: 0)

@@ -64,7 +64,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
         ) AS found ON true
     ), contract AS (
-        -- 5. The contracts. A consumable has none unless a user is known for it, but its row is made and locked all the same: a transaction that
+        -- 5. The contracts. That of a consumable, too, although its row is deleted again unless it was posted or linked: a transaction that
         --    learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
         SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION

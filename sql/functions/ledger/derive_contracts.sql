@@ -1,17 +1,26 @@
 CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[]) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+    v_contracts text[]; -- those that are left
 BEGIN
     -- 1. Delete contracts without a charge that gives access and without any other fact.
-    DELETE FROM appstore.contracts AS m
-    WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
-      AND NOT EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
-      AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
-                      WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
-      AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
-                      WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
-      AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
-                      WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0);
+    WITH deleted AS (
+        DELETE FROM appstore.contracts AS m
+        WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
+          AND NOT EXISTS (SELECT FROM appstore.transactions AS t
+                          WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
+                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.client_posts AS p
+                          WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
+          AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
+                          WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+        RETURNING m.original_transaction_id AS id
+    )
+    SELECT ARRAY(SELECT unnest(p_contracts) EXCEPT SELECT deleted.id FROM deleted) INTO v_contracts;
+    IF cardinality(v_contracts) = 0 THEN
+        RETURN;
+    END IF;
     -- 2. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
     --    of a renewal that was charged early does not end the period before it.
     UPDATE appstore.contracts AS m
@@ -35,7 +44,7 @@ BEGIN
                        WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
                          AND t.revocation_date IS NULL AND t.expires_date <= (current.charge).purchase_date)
                    END) AS access_until
-        FROM unnest(p_contracts) AS contract (id)
+        FROM unnest(v_contracts) AS contract (id)
         LEFT JOIN LATERAL (
             SELECT t AS charge FROM appstore.transactions AS t
             WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
@@ -77,8 +86,8 @@ BEGIN
           (new.user_id, new.owner_since, new.is_contested, new.bundle_id, new.product_id, new.product_type, new.status, new.will_renew,
            new.started_at, new.current_transaction_id, new.current_period_start, new.current_period_end, new.revoked_at, new.access_until);
     IF EXISTS (SELECT FROM appstore.contracts AS m
-               WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.is_contested) THEN
-        PERFORM appstore.derive_conflicts(p_environment, p_contracts);
+               WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = p_environment AND m.is_contested) THEN
+        PERFORM appstore.derive_conflicts(p_environment, v_contracts);
     END IF;
 END
 $$;

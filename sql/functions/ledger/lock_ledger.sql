@@ -27,24 +27,25 @@ BEGIN
         IF EXISTS (SELECT FROM appstore.contracts AS m WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment) THEN
             PERFORM appstore.give_way();
         END IF;
-        -- Waits for rows that other transactions are inserting: those have no reason to wait for this one. They may delete them again.
-        LOOP
-            INSERT INTO appstore.contracts (environment, original_transaction_id)
-            SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
-            ON CONFLICT (original_transaction_id, environment) DO NOTHING;
-            GET DIAGNOSTICS v_held = ROW_COUNT;
-            EXIT WHEN v_held = cardinality(v_missing);
+        -- Waits for rows that other transactions are inserting. PostgreSQL ends a transaction where they wait for one another.
+        INSERT INTO appstore.contracts (environment, original_transaction_id)
+        SELECT p_environment, contract.id FROM unnest(v_missing) AS contract (id) ORDER BY contract.id COLLATE "C"
+        ON CONFLICT (original_transaction_id, environment) DO NOTHING;
+        GET DIAGNOSTICS v_held = ROW_COUNT;
+        IF v_held < cardinality(v_missing) THEN
             PERFORM FROM appstore.contracts AS m
-            WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment
-            ORDER BY m.original_transaction_id FOR UPDATE;
+            WHERE m.original_transaction_id = ANY (v_missing) AND m.environment = p_environment FOR UPDATE SKIP LOCKED;
             GET DIAGNOSTICS v_held = ROW_COUNT;
-            EXIT WHEN v_held = cardinality(v_missing);
-        END LOOP;
+            IF v_held < cardinality(v_missing) THEN
+                PERFORM appstore.give_way();
+            END IF;
+        END IF;
     END IF;
 END
 $$;
 COMMENT ON FUNCTION appstore.lock_contracts IS
-    'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds.';
+    'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds; '
+    'waits only for one that another transaction is making.';
 
 CREATE FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) RETURNS void
 LANGUAGE plpgsql AS $$

@@ -23,7 +23,7 @@ BEGIN
     PERFORM appstore.begin_to_store();
     PERFORM FROM appstore.contracts AS m
     WHERE m.original_transaction_id = lock_for_link.original_transaction_id AND m.environment = lock_for_link.environment FOR UPDATE;
-    -- A consumable has no contract to lock, only transactions.
+    -- A consumable may have no contract to lock, only transactions.
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = lock_for_link.environment AND t.original_transaction_id = lock_for_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;
