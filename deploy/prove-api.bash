@@ -7,7 +7,7 @@ readonly schemathesis_version=4.32.5
 install_schemathesis() {
     local venv=$1
     [[ -x $venv/bin/st && $("$venv/bin/st" --version) == *"$schemathesis_version" ]] && return
-    command -v python3 >/dev/null && python3 -m venv "$venv" &&
+    command -v python3 >/dev/null && python3 -m venv --clear "$venv" &&
         "$venv/bin/pip" --quiet --disable-pip-version-check install "schemathesis==$schemathesis_version"
 }
 

@@ -8,7 +8,7 @@ install_playwright() {
     local venv=$1 wanted="axe-playwright-python==$axe_version playwright==$playwright_version"
     [[ -x $venv/bin/pip && $("$venv/bin/pip" --disable-pip-version-check list --format freeze | grep -i playwright | sort | xargs) == "$wanted" ]] && return
     # shellcheck disable=SC2086
-    command -v python3 >/dev/null && python3 -m venv "$venv" && "$venv/bin/pip" --quiet --disable-pip-version-check install $wanted
+    command -v python3 >/dev/null && python3 -m venv --clear "$venv" && "$venv/bin/pip" --quiet --disable-pip-version-check install $wanted
 }
 
 # Runs the demo with its console, then Tests/Browser/prove.py. It ends a demo that was left running.
