@@ -81,7 +81,7 @@ let package = Package(
         // The queue, the books, and what events mean for them.
         .target(name: "GroupCommit", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
         .target(name: "InboxQueue", dependencies: ["Postgres", "Reporting", "SQL", logging, metrics, serviceLifecycle]),
-        .target(name: "Ledger", dependencies: ["AppStore", "StrictJSON", "OpenSSL"]),
+        .target(name: "Ledger", dependencies: ["AppStore", "OpenSSL"]),
         .target(name: "LedgerStore", dependencies: ["AppStore", "StrictJSON", "Ledger", "Postgres", "SQL"]),
         .target(name: "Interpretation", dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "Ledger"]),
 
@@ -96,8 +96,8 @@ let package = Package(
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "SQL", "Systemd", asyncHTTPClient, logging,
-                metrics, nioCore, nioHTTP1, nioSSL, serviceLifecycle,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "SQL", "Systemd", asyncHTTPClient, logging, metrics, nioCore,
+                nioHTTP1, nioSSL, serviceLifecycle,
             ]
         ),
 
@@ -105,15 +105,14 @@ let package = Package(
         .target(
             name: "ServerAPI",
             dependencies: [
-                "AppStore", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "StrictJSON", logging, metrics, serviceLifecycle,
+                "AppStore", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "StrictJSON", logging, metrics,
             ]
         ),
         // Whether the certificates that sign are revoked, asked beside verification.
         .target(
             name: "Revocation",
             dependencies: [
-                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "SQL", "Systemd", logging,
-                serviceLifecycle,
+                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "SQL", "Systemd", logging, serviceLifecycle,
             ]
         ),
 
@@ -164,16 +163,15 @@ let package = Package(
         .target(
             name: "Ingest",
             dependencies: [
-                "AppStore", "AppStoreVerification", "HTTPServing", "GroupCommit", "StrictJSON", "Prometheus", logging, metrics, nioCore,
-                nioHTTP1, nioPosix, serviceLifecycle,
+                "AppStore", "AppStoreVerification", "HTTPServing", "GroupCommit", "Prometheus", logging, metrics, nioCore, nioHTTP1,
+                nioPosix, serviceLifecycle,
             ]
         ),
         .target(
             name: "ShopAPI",
             dependencies: [
                 "AppStore", "Feed", "StrictJSON", "HTTPServing", "Interpretation", "OpenSSL", "Postgres", "SQL", logging, metrics, nioCore,
-                nioHTTP1,
-                nioPosix, serviceLifecycle,
+                nioHTTP1, nioPosix, serviceLifecycle,
             ],
             exclude: ["openapi.json"],
             plugins: ["EmbeddedFiles"]
@@ -203,13 +201,9 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Console", "Consumption", "Feed", "GroupCommit",
-                "HTTPServing",
-                "History", "Import",
-                "Interpretation",
-                "InboxQueue",
-                "Ingest", "Inquiries", "Ledger", "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reconcile", "Reporting", "Revocation",
-                "SQL", "Schema", "ServerAPI", "ShopAPI", "Systemd", "Webhooks", "Worker",
-                argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
+                "HTTPServing", "History", "Import", "Interpretation", "InboxQueue", "Ingest", "Inquiries", "Ledger", "OpenSSL", "Outbox",
+                "Postgres", "Prometheus", "Reconcile", "Revocation", "SQL", "Schema", "ServerAPI", "ShopAPI", "Systemd", "Webhooks",
+                "Worker", argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
                 serviceLifecycle, unixSignals,
             ]
         ),
@@ -226,7 +220,7 @@ let package = Package(
         ),
         .target(
             name: "StoreSimulatorServer",
-            dependencies: ["AppStore", "StrictJSON", "OpenSSL", "StoreSimulator", nioCore, nioHTTP1, nioPosix, nioSSL],
+            dependencies: ["AppStore", "StrictJSON", "StoreSimulator", nioCore, nioHTTP1, nioPosix, nioSSL],
             path: "Sources/Lab/StoreSimulatorServer"
         ),
         .target(
@@ -237,9 +231,8 @@ let package = Package(
         .target(
             name: "Benchmarks",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Import", "Interpretation", "InboxQueue", "OpenSSL", "Outbox",
-                "Postgres", "ServerAPI", "TemporaryPostgres", "Randomness",
-                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", logging,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Import", "InboxQueue", "OpenSSL", "Outbox", "Postgres",
+                "ServerAPI", "TemporaryPostgres", "Randomness", "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", logging,
             ],
             path: "Sources/Lab/Benchmarks",
             exclude: ["README.md"]
@@ -248,11 +241,11 @@ let package = Package(
             name: "LabCommands",
             dependencies: [
                 "AppStore", "StrictJSON", "Benchmarks", "Commands", "Postgres", "Randomness", "StoreSimulator", "StoreSimulatorServer",
-                "TemporaryPostgres", "WebhookReceiver", argumentParser,
+                "TemporaryPostgres", "WebhookReceiver", argumentParser, unixSignals,
             ],
             path: "Sources/Lab/LabCommands"
         ),
-        .executableTarget(name: "appstore-inbox-lab", dependencies: ["LabCommands"]),
+        .executableTarget(name: "appstore-inbox-lab", dependencies: ["Commands", "LabCommands"]),
         // For backends that take webhooks: see deploy/examples.
         .executableTarget(
             name: "webhook-receiver-example",
@@ -267,7 +260,7 @@ let package = Package(
         .target(name: "SystemdTesting", path: "Tests/Support/SystemdTesting"),
         .target(
             name: "InboxTesting",
-            dependencies: ["Postgres", "PostgresTesting", "Schema", logging],
+            dependencies: ["Postgres", "PostgresTesting", "Schema"],
             path: "Tests/Support/InboxTesting"
         ),
         // What Apple really signed, from a folder outside the project.
@@ -290,8 +283,8 @@ let package = Package(
         .target(
             name: "EndToEndTesting",
             dependencies: [
-                "AppStore", "StrictJSON", "OpenSSL", "Postgres", "PostgresTesting", "SystemdTesting", "TemporaryPostgres", "StoreSimulator",
-                "StoreSimulatorServer",
+                "AppStore", "StrictJSON", "OpenSSL", "Postgres", "PostgresTesting", "SystemdTesting", "TemporaryPostgres",
+                "StoreSimulator", "StoreSimulatorServer",
             ],
             path: "Tests/Support/EndToEndTesting"
         ),
@@ -308,19 +301,20 @@ let package = Package(
         ),
         .testTarget(
             name: "AppStoreVerificationTests",
-            dependencies: ["CorpusTesting", "Randomness", "AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "StoreSimulator"],
+            dependencies: [
+                "CorpusTesting", "Randomness", "AppStore", "StrictJSON", "AppStoreVerification", "OpenSSL", "StoreSimulator",
+            ],
             path: "Tests/Unit/AppStoreVerificationTests"
         ),
         .testTarget(
             name: "BenchmarksTests",
-            dependencies: ["AppStore", "StrictJSON", "Benchmarks", "TemporaryPostgres", "appstore-inbox", "appstore-inbox-lab"],
+            dependencies: ["StrictJSON", "Benchmarks", "TemporaryPostgres", "appstore-inbox", "appstore-inbox-lab"],
             path: "Tests/Integration/BenchmarksTests"
         ),
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "AppStore", "StrictJSON", "EndToEndTesting", "LivesTesting", "OpenSSL", "Postgres", "PostgresTesting", "TemporaryPostgres",
-                "Randomness",
+                "AppStore", "EndToEndTesting", "LivesTesting", "OpenSSL", "Postgres", "PostgresTesting", "TemporaryPostgres", "Randomness",
                 "StoreSimulator", "appstore-inbox",
             ],
             path: "Tests/Chaos/ChaosTests"
@@ -328,13 +322,9 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "History", "Import",
-                "InboxQueue",
-                "Ingest", "Outbox", "Postgres", "Prometheus",
-                "PrometheusTesting", "Reconcile", "Revocation", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd",
-                argumentParser,
-                logging,
-                metrics,
+                "AppStore", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "Ingest", "Outbox", "Postgres",
+                "Prometheus", "PrometheusTesting", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd",
+                "Interpretation", argumentParser, logging,
             ],
             path: "Tests/Unit/CommandsTests"
         ),
@@ -342,8 +332,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "Randomness",
-                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver",
-                "appstore-inbox", "appstore-inbox-lab", "webhook-receiver-example",
+                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", "appstore-inbox", "appstore-inbox-lab",
+                "webhook-receiver-example",
             ],
             path: "Tests/EndToEnd/EndToEndTests"
         ),
@@ -356,7 +346,7 @@ let package = Package(
             name: "FeedTests",
             dependencies: [
                 "AppStore", "Feed", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting",
-                "Randomness", "TemporaryPostgres", logging, serviceLifecycle,
+                "Randomness", "TemporaryPostgres", serviceLifecycle,
             ],
             path: "Tests/Integration/FeedTests"
         ),
@@ -385,39 +375,35 @@ let package = Package(
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
-                "AppStore", "StrictJSON", "HTTPServing", "HTTPServingTesting", "PostgresTesting", "Prometheus", "PrometheusTesting",
-                "Randomness", logging, metrics, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle,
+                "StrictJSON", "HTTPServing", "HTTPServingTesting", "PostgresTesting", "Prometheus", "PrometheusTesting", "Randomness",
+                logging, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle, nioPosix,
             ],
             path: "Tests/Integration/HTTPServingTests"
         ),
         .testTarget(
             name: "GroupCommitTests",
-            dependencies: ["GroupCommit", "Postgres", "Prometheus", "PrometheusTesting", logging, serviceLifecycle],
+            dependencies: ["GroupCommit", "Postgres", logging, serviceLifecycle],
             path: "Tests/Unit/GroupCommitTests"
         ),
         .testTarget(
             name: "InboxQueueTests",
             dependencies: [
-                "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", logging, metrics,
-                serviceLifecycle,
+                "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", "SQL", serviceLifecycle,
             ],
             path: "Tests/Integration/InboxQueueTests"
         ),
         .testTarget(
             name: "IngestTests",
             dependencies: [
-                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "GroupCommit", "InboxQueue", "Ingest", "SQL", "Postgres",
-                "PostgresTesting",
-                "Prometheus",
-                "PrometheusTesting", "Schema", logging, serviceLifecycle,
+                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "GroupCommit", "Ingest", "Postgres", "PostgresTesting",
+                "Prometheus", "PrometheusTesting", "Schema", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/IngestTests"
         ),
         .testTarget(
             name: "LedgerStoreTests",
             dependencies: [
-                "Randomness", "AppStore", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres",
-                "PostgresTesting",
+                "AppStore", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting",
             ],
             path: "Tests/Integration/LedgerStoreTests"
         ),
@@ -428,7 +414,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Randomness", "AppStore", "StrictJSON", "Ledger", "LedgerTesting"],
+            dependencies: ["Randomness", "AppStore", "Ledger", "LedgerTesting"],
             path: "Tests/Unit/LedgerTests"
         ),
         .testTarget(
@@ -439,9 +425,8 @@ let package = Package(
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Interpretation", "InboxQueue", "Ledger", "Postgres",
-                "Randomness", "SignedTesting",
-                "StoreSimulator", "Worker",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Interpretation", "Ledger", "Postgres", "Randomness",
+                "SignedTesting", "StoreSimulator",
             ],
             path: "Tests/Unit/OperatorCommandsTests"
         ),
@@ -449,26 +434,24 @@ let package = Package(
             name: "OrderIndependenceTests",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore",
-                "LivesTesting",
-                "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "Worker", logging, serviceLifecycle,
+                "LivesTesting", "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "Worker", logging,
             ],
             path: "Tests/Properties/OrderIndependenceTests"
         ),
         .testTarget(
             name: "PgBouncerTests",
             dependencies: [
-                "AppStore", "StrictJSON", "EndToEndTesting", "HTTPServing", "HTTPServingTesting", "GroupCommit", "InboxQueue",
-                "InboxTesting", "Interpretation", "Postgres", "PostgresTesting", "TemporaryPostgres", "ShopAPI", "SignedTesting",
-                "StoreSimulator", "Worker", "appstore-inbox", logging, serviceLifecycle,
+                "AppStore", "EndToEndTesting", "HTTPServing", "HTTPServingTesting", "GroupCommit", "InboxQueue", "InboxTesting",
+                "Interpretation", "Postgres", "PostgresTesting", "TemporaryPostgres", "ShopAPI", "SignedTesting", "StoreSimulator",
+                "Worker", "appstore-inbox", serviceLifecycle,
             ],
             path: "Tests/Integration/PgBouncerTests"
         ),
         .testTarget(
             name: "PlanTests",
             dependencies: [
-                "AppStore", "StrictJSON", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "OpenSSL", "Outbox",
-                "Postgres",
-                "PostgresTesting", "SQL", "ServerAPI", logging,
+                "AppStore", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "OpenSSL", "Outbox", "Postgres",
+                "PostgresTesting", "SQL", "ServerAPI",
             ],
             path: "Tests/Integration/PlanTests"
         ),
@@ -485,7 +468,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Randomness", "Postgres", "PostgresTesting", logging, serviceLifecycle],
+            dependencies: ["Randomness", "Postgres", "PostgresTesting", serviceLifecycle],
             path: "Tests/Integration/PostgresTests"
         ),
         .testTarget(
@@ -510,7 +493,7 @@ let package = Package(
             name: "ShopAPITests",
             dependencies: [
                 "AppStore", "Feed", "StrictJSON", "HTTPServing", "HTTPServingTesting", "Interpretation", "InboxTesting", "OpenSSL",
-                "Postgres", "PostgresTesting", "Schema", "ShopAPI", "StoreSimulator", logging, serviceLifecycle,
+                "Postgres", "PostgresTesting", "Schema", "ShopAPI", "StoreSimulator", serviceLifecycle,
             ],
             path: "Tests/Integration/ShopAPITests",
             exclude: ["feed-members.txt"]
@@ -519,16 +502,15 @@ let package = Package(
         .testTarget(
             name: "ConsolePagesTests",
             dependencies: [
-                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Interpretation", "Postgres", "PostgresTesting",
-                "StrictJSON", logging, serviceLifecycle,
+                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Interpretation", "Postgres",
+                "PostgresTesting", "StrictJSON", serviceLifecycle,
             ],
             path: "Tests/Integration/ConsolePagesTests"
         ),
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "HTML", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", logging,
-                serviceLifecycle,
+                "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", serviceLifecycle,
             ],
             path: "Tests/Integration/ConsoleTests"
         ),
@@ -543,10 +525,9 @@ let package = Package(
         .testTarget(
             name: "OutboxTests",
             dependencies: [
-                "AppStore", "AppStoreVerification", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "OpenSSL", "Outbox", "Postgres",
-                "PostgresTesting",
-                "Prometheus",
-                "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", "Systemd", logging, nioCore, nioSSL, serviceLifecycle,
+                "AppStore", "AppStoreVerification", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "Outbox", "Postgres",
+                "PostgresTesting", "Prometheus", "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", "Systemd", logging,
+                serviceLifecycle,
             ],
             path: "Tests/Integration/OutboxTests"
         ),
@@ -554,8 +535,7 @@ let package = Package(
             name: "ServerAPITests",
             dependencies: [
                 "AppStore", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting",
-                "Randomness",
-                "SQL", "ServerAPI", "StoreSimulator", "StoreSimulatorServer", "StrictJSON", "TemporaryPostgres", logging, serviceLifecycle,
+                "ServerAPI", "StoreSimulator", "StoreSimulatorServer", "StrictJSON", "TemporaryPostgres", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ServerAPITests"
         ),
@@ -563,7 +543,7 @@ let package = Package(
             name: "ConsumptionTests",
             dependencies: [
                 "AppStore", "Consumption", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus",
-                "PrometheusTesting", "ServerAPI", "StrictJSON", logging, metrics, serviceLifecycle,
+                "PrometheusTesting", "ServerAPI", "StrictJSON", metrics, serviceLifecycle,
             ],
             path: "Tests/Integration/ConsumptionTests"
         ),
@@ -571,7 +551,7 @@ let package = Package(
             name: "InquiriesTests",
             dependencies: [
                 "AppStore", "CorpusTesting", "Inquiries", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServerAPI",
-                "StoreSimulator", "StrictJSON", logging, serviceLifecycle,
+                "StrictJSON", serviceLifecycle,
             ],
             path: "Tests/Integration/InquiriesTests"
         ),
@@ -579,7 +559,7 @@ let package = Package(
             name: "HistoryTests",
             dependencies: [
                 "AppStore", "CorpusTesting", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness",
-                "ServerAPI", "StrictJSON", "Systemd", logging, metrics, serviceLifecycle,
+                "ServerAPI", "StrictJSON", "Systemd", metrics,
             ],
             path: "Tests/Integration/HistoryTests"
         ),
@@ -587,17 +567,13 @@ let package = Package(
             name: "ImportTests",
             dependencies: [
                 "AppStore", "Commands", "Import", "InboxQueue", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting",
-                "Randomness",
-                "ServerAPI", "StrictJSON", logging, serviceLifecycle,
+                "Randomness", "ServerAPI", "StrictJSON",
             ],
             path: "Tests/Integration/ImportTests"
         ),
         .testTarget(
             name: "ReconcileTests",
-            dependencies: [
-                "AppStore", "InboxQueue", "InboxTesting", "Interpretation", "Outbox", "Postgres", "PostgresTesting", "Reconcile", "SQL",
-                "SignedTesting", "StoreSimulator", "StrictJSON", "Worker", logging, serviceLifecycle,
-            ],
+            dependencies: ["AppStore", "InboxTesting", "Outbox", "Postgres", "PostgresTesting", "Reconcile", "SQL"],
             path: "Tests/Integration/ReconcileTests"
         ),
         .testTarget(
@@ -612,8 +588,8 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "AppStore", "Feed", "InboxTesting", "OpenSSL", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting",
-                "Randomness", "StoreSimulator", "Webhooks", logging, nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
+                "AppStore", "Feed", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", "Randomness",
+                "StoreSimulator", "Webhooks", nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
             ],
             path: "Tests/Integration/WebhooksTests"
         ),
@@ -621,8 +597,7 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "AppStore", "StrictJSON", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "Postgres", "PostgresTesting",
-                "Randomness", "SignedTesting",
-                "StoreSimulator", "Systemd", "Worker", logging,
+                "SignedTesting", "StoreSimulator", "Systemd", "Worker", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/WorkerTests"
         ),

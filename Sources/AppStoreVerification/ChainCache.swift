@@ -1,5 +1,4 @@
 internal import Glibc
-internal import OpenSSL
 import Synchronization
 
 /// A least-recently-used cache of verified chains, keyed by the JWS header that contained them.

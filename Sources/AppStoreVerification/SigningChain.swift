@@ -1,4 +1,3 @@
-internal import AppStore
 internal import OpenSSL
 
 /// The result of validating the certificates of a JWS or receipt: a key that may sign, below a configured root.

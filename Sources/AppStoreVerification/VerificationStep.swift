@@ -50,9 +50,6 @@ extension [VerificationStep] {
         .form, .signedDate, .certificates, .chain, .intermediate, .leaf, .signature, .kind, .environment, .app, .clock,
     ]
 
-    /// The checks of a client's request: whether it allows what was posted with it.
-    package static let request: Self = [.environment, .app]
-
     /// The checks of a JWS; of one whose kind is not known yet, those of every kind.
     ///
     /// - Parameter isNested: whether the JWS is part of a notification.

@@ -1,5 +1,4 @@
 package import AppStore
-internal import OpenSSL
 
 /// Decides whether signed payloads are genuine and belong to a configured app.
 ///

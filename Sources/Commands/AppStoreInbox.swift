@@ -6,8 +6,8 @@ package struct AppStoreInbox: AsyncParsableCommand {
         commandName: "appstore-inbox",
         abstract: "Absorbs Apple's App Store notifications into PostgreSQL: none lost, none twice, in any order.",
         discussion: """
-            A setting is read from its flag, else from its environment variable APPSTORE_INBOX_…, else from the JSON file that \
-            APPSTORE_INBOX_CONFIG names, else it has its default.
+            A setting is read from its flag, else from its environment variable APPSTORE_INBOX_…, else from the file that --config or \
+            APPSTORE_INBOX_CONFIG names (NAME=value lines, or JSON), else it has its default.
             """,
         version: "appstore-inbox \(Build.description)",
         subcommands: [

@@ -8,30 +8,16 @@ package import Systemd
 /// Any number of workers may run it: a lock in PostgreSQL lets one of them take a step at a time, and a step that is interrupted has done
 /// nothing.
 package struct FeedService: Service {
-    /// How often the database is asked.
-    package struct Configuration: Sendable {
-        /// The rests after steps that told nothing. A quarter of each is random, so that workers do not ask together.
-        package var rest = Backoff(base: .milliseconds(10), cap: .milliseconds(100), jitter: 0.25)
-        /// The rest while the feed is off.
-        package var restWhileOff: Duration = .seconds(2)
-
-        package init() {}
-    }
+    /// The rest while the feed is off.
+    private static let restWhileOff: Duration = .seconds(2)
 
     private let pool: ConnectionPool
-    private let configuration: Configuration
     private let logger: Logger
     private let heartbeat: @Sendable () -> LoopHeartbeat
 
     /// - Parameter heartbeat: begins the heartbeat of the loop, which beats each time that the loop goes round.
-    package init(
-        pool: ConnectionPool,
-        configuration: Configuration = Configuration(),
-        logger: Logger,
-        heartbeat: @escaping @Sendable () -> LoopHeartbeat = { .none }
-    ) {
+    package init(pool: ConnectionPool, logger: Logger, heartbeat: @escaping @Sendable () -> LoopHeartbeat = { .none }) {
         self.pool = pool
-        self.configuration = configuration
         self.logger = logger
         self.heartbeat = heartbeat
     }
@@ -40,7 +26,7 @@ package struct FeedService: Service {
     package func run() async throws {
         let heartbeat = heartbeat()
         defer { heartbeat.finish() }
-        var delays = Delays(rest: configuration.rest)
+        var delays = Delays()
         while !Task.isEnding {
             heartbeat.beat()
             await Task.rest(for: await step(&delays))
@@ -49,7 +35,8 @@ package struct FeedService: Service {
 
     /// What the loop remembers.
     private struct Delays {
-        var rest: Backoff
+        /// The rests after steps that told nothing. A quarter of each is random, so that workers do not ask together.
+        var rest = Backoff(base: .milliseconds(10), cap: .milliseconds(100), jitter: 0.25)
         var outage = Backoff(base: .milliseconds(100), cap: .seconds(5))
         var most = FeedStep.most
         /// The loudest report of failures since something was told.
@@ -63,7 +50,7 @@ package struct FeedService: Service {
             let most = delays.most
             let step = try await pool.withConnection { try await FeedStep.take(upTo: most, on: $0) }
             delays.outage.reset()
-            guard step.isOn else { return configuration.restWhileOff }
+            guard step.isOn else { return Self.restWhileOff }
             if step.told > 0 {
                 if delays.reported > .debug { logger.notice("the feed goes on") }
                 logger.debug("feed step", metadata: ["feed.told": "\(step.told)"])

@@ -23,9 +23,9 @@ package struct Attribute: Sendable {
     /// How a form is sent.
     package enum Method: String, Sendable { case get, post }
     /// The kind of an input or a button.
-    package enum InputType: String, Sendable { case text, search, hidden, checkbox, radio, number, date, submit, button }
+    package enum InputType: String, Sendable { case text, search, hidden, checkbox, date, submit }
     /// What a heading of a table is about.
-    package enum Scope: String, Sendable { case col, row }
+    package enum Scope: String, Sendable { case col }
 
     package static func href(_ url: ConsoleURL) -> Attribute { Attribute("href", url.description) }
     package static func src(_ url: ConsoleURL) -> Attribute { Attribute("src", url.description) }
@@ -38,27 +38,18 @@ package struct Attribute: Sendable {
 
     package static func id(_ id: String) -> Attribute { Attribute("id", id) }
     package static func `class`(_ names: String) -> Attribute { Attribute("class", names) }
-    package static func title(_ text: String) -> Attribute { Attribute("title", text) }
     package static func lang(_ code: String) -> Attribute { Attribute("lang", code) }
     package static func charset(_ name: String) -> Attribute { Attribute("charset", name) }
     package static func content(_ text: String) -> Attribute { Attribute("content", text) }
     package static func name(_ name: String) -> Attribute { Attribute("name", name) }
     package static func value(_ value: String) -> Attribute { Attribute("value", value) }
-    package static func `for`(_ id: String) -> Attribute { Attribute("for", id) }
-    package static func placeholder(_ text: String) -> Attribute { Attribute("placeholder", text) }
     package static func list(_ id: String) -> Attribute { Attribute("list", id) }
     package static func autocomplete(_ isOn: Bool) -> Attribute { Attribute("autocomplete", isOn ? "on" : "off") }
     package static func datetime(_ instant: String) -> Attribute { Attribute("datetime", instant) }
-    package static func colspan(_ count: Int) -> Attribute { Attribute("colspan", "\(count)") }
-    package static func rows(_ count: Int) -> Attribute { Attribute("rows", "\(count)") }
     package static func maxlength(_ count: Int) -> Attribute { Attribute("maxlength", "\(count)") }
     package static func tabindex(_ index: Int) -> Attribute { Attribute("tabindex", "\(index)") }
     package static let required = Attribute("required", nil)
-    package static let checked = Attribute("checked", nil)
     package static let selected = Attribute("selected", nil)
-    package static let disabled = Attribute("disabled", nil)
-    package static let open = Attribute("open", nil)
-    package static let hidden = Attribute("hidden", nil)
     /// Not shown until a script does.
     package static let popover = Attribute("popover", nil)
     package static let `defer` = Attribute("defer", nil)
@@ -72,26 +63,21 @@ package struct Attribute: Sendable {
 
     package static func viewBox(_ box: String) -> Attribute { Attribute("viewBox", box) }
     package static func points(_ points: String) -> Attribute { Attribute("points", points) }
-    /// A coordinate or a size of a drawing: x, y, x1, width …
+    /// A coordinate of a drawing.
     package static func length(_ name: Length, _ value: Double) -> Attribute {
         Attribute(name.attribute, "\((value * 100).rounded() / 100)")
     }
 
-    /// The coordinates and sizes of drawings.
+    /// The coordinates of drawings.
     package enum Length: Sendable {
-        case x, y, x1, y1, x2, y2, width, height, rx
+        case x1, y1, x2, y2
 
         fileprivate var attribute: StaticString {
             switch self {
-            case .x: "x"
-            case .y: "y"
             case .x1: "x1"
             case .y1: "y1"
             case .x2: "x2"
             case .y2: "y2"
-            case .width: "width"
-            case .height: "height"
-            case .rx: "rx"
             }
         }
     }

@@ -28,9 +28,6 @@ package struct Markup: Sendable {
         self = content()
     }
 
-    /// Whether nothing would be written.
-    package var isEmpty: Bool { nodes.isEmpty }
-
     /// Writes a whole document, which begins with its doctype.
     package func writeDocument(into buffer: inout ByteBuffer) {
         buffer.writeStaticString("<!DOCTYPE html>\n")

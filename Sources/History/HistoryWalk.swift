@@ -4,7 +4,6 @@ import Outbox
 import Postgres
 import ServerAPI
 import ServiceLifecycle
-import Systemd
 
 /// Reads one window, page by page. Each page is stored in a transaction of its own, so that a process that ends repeats one page at most.
 struct HistoryWalk: Sendable {

@@ -4,7 +4,6 @@ import Outbox
 import Postgres
 import ServerAPI
 import ServiceLifecycle
-import Systemd
 
 /// Asks the items of one chunk, one after the other. Each answer is stored in a transaction of its own with the items that it settles, so that
 /// a process that ends repeats one request at most.

@@ -23,9 +23,7 @@ enum AnswerElementInterpreter: EventInterpreter {
                     diagnostics: reading.diagnostics
                 )
             )
-            try reading.check([
-                (.environment, element.refusal(of: app.value.receiptType)), (.app, element.refusal(of: app.value.bundleId)),
-            ])
+            try reading.check(app.value.receiptType, app.value.bundleId, element)
             // The purchase of the customer, by which appstore.forget finds the body.
             reading.labels.originalTransactionID = element.askedID?.storable
         case .transaction(let jws):
@@ -57,9 +55,7 @@ extension EventReading {
                 diagnostics: diagnostics
             )
         )
-        try check([
-            (.environment, element.refusal(of: transaction.value.environment)), (.app, element.refusal(of: transaction.value.bundleId)),
-        ])
+        try check(transaction.value.environment, transaction.value.bundleId, element)
         return transaction
     }
 
@@ -84,35 +80,22 @@ extension EventReading {
                 try refuseNUL(in: genuine)
                 contracts.append(genuine.value.originalTransactionId)
                 // The renewal infos of before 2022 name no environment; their transaction does.
-                environment = genuine.value.environment.flatMap(element.refusal)
+                environment = genuine.value.environment.flatMap { VerificationReason.refusing($0, unless: element.environment) }
                 signed = genuine
             case .invalid(let rejection): throw EventRefusal(rejection)
             }
         }
         let agree = Set(contracts.compactMap(\.self)).count <= 1
-        try check([(.environment, environment), (.contract, agree ? nil : .originalTransactionIDDisagreement)])
+        let contract: VerificationReason? = agree ? nil : .originalTransactionIDDisagreement
+        try EventRefusal.check("asked", [(.environment, environment), (.contract, contract)], diagnostics)
         return signed
     }
 
     /// Checks that genuine content is what was asked for.
-    fileprivate func check(_ steps: [(VerificationStep, VerificationReason?)]) throws(EventRefusal) {
-        diagnostics?.begin("asked", requiring: steps.map(\.0))
-        for (step, refusal) in steps {
-            diagnostics?.record(step, refusal)
-            if let refusal { throw EventRefusal(refusal.rawValue) }
-        }
-    }
-}
-
-extension AnswerElement {
-    fileprivate func refusal(of environment: AppStoreEnvironment?) -> VerificationReason? {
-        guard let environment else { return .environmentMissing }
-        return environment == self.environment ? nil : .wrongEnvironment
-    }
-
-    fileprivate func refusal(of bundleID: String?) -> VerificationReason? {
-        guard let bundleID else { return .bundleMissing }
-        return bundleID == self.bundleID ? nil : .wrongBundle
+    fileprivate func check(_ environment: AppStoreEnvironment?, _ bundleID: String?, _ asked: AnswerElement) throws(EventRefusal) {
+        let environment = VerificationReason.refusing(environment, unless: asked.environment)
+        let app = VerificationReason.refusing(bundleID, unlessAmong: [asked.bundleID])
+        try EventRefusal.check("asked", [(.environment, environment), (.app, app)], diagnostics)
     }
 }
 

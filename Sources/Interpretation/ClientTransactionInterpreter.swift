@@ -24,8 +24,8 @@ extension ClientTransactionInterpreter: EventInterpreter {
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
         let (event, verifier) = (reading.event, reading.reader.verifier)
         let submission = try reading.decoded { () throws(ClientSubmission.Malformed) in try ClientSubmission(body: event.body) }
-        let (request, jws) = (ClientRequest(submission), Array(submission.signedTransaction.utf8))
-        (reading.request, reading.jws) = (request, jws[...])
+        let (request, jws) = (ClientRequest(submission), ArraySlice(submission.signedTransaction.utf8))
+        (reading.request, reading.jws) = (request, jws)
         let transaction = try reading.accepted(
             verifier.verifyTransaction(jws, receivedAt: event.readAt, diagnostics: reading.diagnostics)
         )

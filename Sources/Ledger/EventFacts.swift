@@ -9,48 +9,26 @@ package struct EventFacts: Sendable {
     package let notificationUUID: UUID?
     package var transaction: TransactionFact?
     /// Charges in a verified receipt, or in Apple's answer about one.
-    package var receipts: [ReceiptFact]
+    package var receipts: [ReceiptFact] = []
     /// Charges of a verified receipt that Apple is asked about. They are not merged, because Apple's answer brings them.
     package var awaitedReceipts: [ReceiptFact] = []
     package var subscription: SubscriptionFact?
-    package var legacyRenewals: [V1RenewalFact]
+    package var legacyRenewals: [V1RenewalFact] = []
     /// Claims of a user to own the charges: one for the posted transaction, or one for each contract in the posted receipt.
-    package var posts: [ClientPost]
+    package var posts: [ClientPost] = []
     package var refundStatement: RefundRequestFact?
-    package var effects: [Effect]
+    package var effects: [Effect] = []
     /// Calls for the outbox.
-    package var calls: [OutboundCall]
+    package var calls: [OutboundCall] = []
     /// Why the event's meaning is unknown, although its facts are merged; nil when it is known.
     package var unhandledReason: String?
     /// A remark beside the result, which it does not change.
     package var remark: String?
 
-    package init(
-        eventID: Int64,
-        environment: AppStoreEnvironment,
-        notificationUUID: UUID?,
-        transaction: TransactionFact? = nil,
-        receipts: [ReceiptFact] = [],
-        subscription: SubscriptionFact? = nil,
-        legacyRenewals: [V1RenewalFact] = [],
-        posts: [ClientPost] = [],
-        refundStatement: RefundRequestFact? = nil,
-        effects: [Effect] = [],
-        calls: [OutboundCall] = [],
-        unhandledReason: String? = nil
-    ) {
+    package init(eventID: Int64, environment: AppStoreEnvironment, notificationUUID: UUID?) {
         self.eventID = eventID
         self.environment = environment
         self.notificationUUID = notificationUUID
-        self.transaction = transaction
-        self.receipts = receipts
-        self.subscription = subscription
-        self.legacyRenewals = legacyRenewals
-        self.posts = posts
-        self.refundStatement = refundStatement
-        self.effects = effects
-        self.calls = calls
-        self.unhandledReason = unhandledReason
     }
 
     package var notificationKey: NotificationKey? {

@@ -1,19 +1,19 @@
 /// What a merge changed in the ledger, and which event came first.
 package struct MergeResult: Sendable {
     /// Charges whose register now holds this batch's fact and did not before.
-    package var movedTransactions: Set<LedgerKey>
-    package var movedSubscriptions: Set<LedgerKey>
+    package var movedTransactions: Set<LedgerKey> = []
+    package var movedSubscriptions: Set<LedgerKey> = []
     /// Charges whose receipt half now holds this batch's fact and did not before.
-    package var movedReceipts: Set<LedgerKey>
-    package var movedLegacyRenewals: Set<V1RenewalFact.Key>
+    package var movedReceipts: Set<LedgerKey> = []
+    package var movedLegacyRenewals: Set<V1RenewalFact.Key> = []
     /// The notifications that said something new about a refund.
-    package var movedRefundStatements: Set<NotificationKey>
+    package var movedRefundStatements: Set<NotificationKey> = []
     /// The first event of each notification, in this batch or an earlier one.
-    package var firstEvents: [NotificationKey: Int64]
+    package var firstEvents: [NotificationKey: Int64] = [:]
     /// The event that brought each effect, in this batch or an earlier one.
-    package var effectEvents: [EffectKey: Int64]
+    package var effectEvents: [EffectKey: Int64] = [:]
     /// Each post of the batch, as the ledger has it.
-    package var posts: [ClientPost.Key: KnownPost]
+    package var posts: [ClientPost.Key: KnownPost] = [:]
 
     /// A client's post, as the ledger has it.
     package struct KnownPost: Hashable, Sendable {
@@ -28,23 +28,5 @@ package struct MergeResult: Sendable {
         }
     }
 
-    package init(
-        movedTransactions: Set<LedgerKey> = [],
-        movedSubscriptions: Set<LedgerKey> = [],
-        movedReceipts: Set<LedgerKey> = [],
-        movedLegacyRenewals: Set<V1RenewalFact.Key> = [],
-        movedRefundStatements: Set<NotificationKey> = [],
-        firstEvents: [NotificationKey: Int64] = [:],
-        effectEvents: [EffectKey: Int64] = [:],
-        posts: [ClientPost.Key: KnownPost] = [:]
-    ) {
-        self.movedTransactions = movedTransactions
-        self.movedSubscriptions = movedSubscriptions
-        self.movedReceipts = movedReceipts
-        self.movedLegacyRenewals = movedLegacyRenewals
-        self.movedRefundStatements = movedRefundStatements
-        self.firstEvents = firstEvents
-        self.effectEvents = effectEvents
-        self.posts = posts
-    }
+    package init() {}
 }

@@ -1,5 +1,4 @@
 import AppStore
-import FoundationEssentials
 package import Ledger
 package import Postgres
 import SQL

@@ -2,11 +2,6 @@ internal import COpenSSL
 
 /// Path validation of RFC 5280 §6 by libcrypto, without the system's trust store and without network access.
 package enum CertificateChain {
-    /// Whether `leaf` chains through one `intermediate` to `root` at `time`.
-    package static func validate(leaf: Certificate, intermediate: Certificate, root: Certificate, at time: Int64) -> ChainVerdict {
-        validate(leaf: leaf, intermediates: [intermediate], roots: [root], at: time)
-    }
-
     /// Whether `leaf` chains through any of `intermediates`, which are untrusted, to one of `roots`, which are the only anchors.
     ///
     /// Anchors must be self-signed. Extended key usage, host names and revocation are not checked.

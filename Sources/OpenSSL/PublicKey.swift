@@ -92,12 +92,6 @@ package final class PublicKey: @unchecked Sendable {
     /// Whether the table is built, or cannot be: later verifications will not be faster.
     package var isAtItsFastest: Bool { table.withLock(\.isSettled) }
 
-    /// Whether `signature`, in DER, is a genuine ECDSA signature with SHA-256 or SHA-384 of `message`, as in certificates.
-    package func verifyDER(signature: [UInt8], message: [UInt8], sha384: Bool) -> Bool {
-        let digest: MessageDigest = sha384 ? .sha384 : .sha256
-        return verify(der: signature, digest: digest.hash(message[...]))
-    }
-
     /// libcrypto's own verification.
     func verify(der signature: [UInt8], digest: [UInt8]) -> Bool {
         guard let context, let copy = EVP_PKEY_CTX_dup(context) else { return false }

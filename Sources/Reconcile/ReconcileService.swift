@@ -77,7 +77,7 @@ package struct ReconcileService: Service {
                 "sample": Int32(clamping: configuration.sample),
             ]
         )
-        let row = try await pool.withConnection { try await $0.query(statement)[0] }
+        let row = try await pool.query(statement)[0]
         let (asked, settled) = (try row.decode("asked", as: Int32?.self) ?? 0, try row.decode("settled", as: Int32?.self) ?? 0)
         if asked + settled > 0 {
             logger.info(

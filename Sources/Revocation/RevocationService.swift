@@ -11,26 +11,18 @@ package import Systemd
 /// Soft-fail: only a signed, fresh answer changes what is known. Any number of processes may run it: each question is leased. No transaction is
 /// open during a question.
 package struct RevocationService: Service {
-    /// How certificates are asked about.
-    package struct Configuration: Sendable {
-        /// Whether this process asks responders; otherwise it only follows what others were told.
-        package var asks = true
-        /// Between two looks at the register, a fifth of it random.
-        package var pause: Duration = .seconds(60)
-        /// How soon a certificate is asked about that has not signed before.
-        package var tick: Duration = .seconds(2)
-        /// The duration of a lease. It must be longer than a question.
-        package var lease: Duration = .seconds(120)
-        package var requestTimeout: Duration = .seconds(30)
-        /// The largest accepted answer; Apple's have some two kilobytes.
-        package var maximumAnswerBytes = 65_536
-        var schedule = QuestionSchedule()
-
-        package init() {}
-    }
+    /// Between two reads of the register, a fifth of it random.
+    private static let pause: Duration = .seconds(60)
+    /// How soon a certificate is asked about that has not signed before.
+    private static let tick: Duration = .seconds(2)
+    /// The duration of a lease. It must be longer than a question.
+    private static let lease: Duration = .seconds(120)
+    private static let requestTimeout: Duration = .seconds(30)
+    /// The largest accepted answer; Apple's have some two kilobytes.
+    private static let maximumAnswerBytes = 65_536
 
     private let register: RevocationRegister
-    private let configuration: Configuration
+    private let asks: Bool
     private let hosts: @Sendable () -> ResponderHosts
     private let used: @Sendable () -> Set<IssuedCertificate>
     private let apply: @Sendable (Revocations) -> Void
@@ -40,6 +32,7 @@ package struct RevocationService: Service {
     private let database: DatabaseUse
 
     /// - Parameters:
+    ///   - asks: whether this process asks responders; otherwise it only follows what others were told.
     ///   - hosts: which responders may be asked; asked for each question.
     ///   - used: the certificates that have signed since the last call.
     ///   - apply: gets the revocations that have an effect, each time that the register is read.
@@ -47,7 +40,7 @@ package struct RevocationService: Service {
     ///   - exchange: for tests; nil sends questions by HTTP.
     package init(
         pool: ConnectionPool,
-        configuration: Configuration = Configuration(),
+        asks: Bool = true,
         hosts: @escaping @Sendable () -> ResponderHosts = { .apple },
         used: @escaping @Sendable () -> Set<IssuedCertificate>,
         apply: @escaping @Sendable (Revocations) -> Void,
@@ -56,7 +49,7 @@ package struct RevocationService: Service {
         exchange: Exchange? = nil
     ) {
         register = RevocationRegister(pool: pool)
-        self.configuration = configuration
+        self.asks = asks
         self.hosts = hosts
         self.used = used
         self.apply = apply
@@ -81,7 +74,7 @@ package struct RevocationService: Service {
 
     /// Runs until graceful shutdown.
     package func run() async throws {
-        guard configuration.asks else { return await loop(nil) }
+        guard asks else { return await loop(nil) }
         try await Exchange.withClient(Exchange.Configuration(), orUsing: exchange) { await loop($0) }
     }
 
@@ -95,9 +88,9 @@ package struct RevocationService: Service {
             } catch {
                 database.failed(error)
             }
-            let end = ContinuousClock.now + configuration.pause * Double.random(in: 0.8...1.2)
+            let end = ContinuousClock.now + Self.pause * Double.random(in: 0.8...1.2)
             repeat {
-                await Task.rest(for: min(configuration.tick, end - .now))
+                await Task.rest(for: min(Self.tick, end - .now))
                 if exchange != nil { seen.add(used(), at: .now) }
             } while !Task.isEnding && .now < end && seen.unreported.isEmpty
         }
@@ -108,7 +101,7 @@ package struct RevocationService: Service {
         heartbeat.beat()
         if let exchange {
             try await report(&seen)
-            while !Task.isEnding, let leased = try await register.lease(for: configuration.lease) {
+            while !Task.isEnding, let leased = try await register.lease(for: Self.lease) {
                 heartbeat.beat()
                 try await ask(about: leased, exchange)
             }
@@ -135,7 +128,7 @@ package struct RevocationService: Service {
         do throws(OpenSSLError) {
             let subject = (certificate: try Certificate(der: leased.certificate), issuer: try Certificate(der: leased.issuer))
             if let request = try request(subject.certificate, subject.issuer) {
-                let outcome = await cancelWhenGracefulShutdown { await exchange.send(request, timeout: configuration.requestTimeout) }
+                let outcome = await cancelWhenGracefulShutdown { await exchange.send(request, timeout: Self.requestTimeout) }
                 // The lease expires.
                 if case .failure(.shuttingDown) = outcome { return }
                 result = QuestionResult(outcome, about: leased, subject, at: now)
@@ -146,7 +139,7 @@ package struct RevocationService: Service {
             result = .unanswered("certificate_unreadable")
         }
         var generator = SystemRandomNumberGenerator()
-        let wait = configuration.schedule.wait(after: result, failures: leased.failures, at: now, using: &generator)
+        let wait = QuestionSchedule().wait(after: result, failures: leased.failures, at: now, using: &generator)
         guard try await register.settle(leased, result, askAgainAfter: wait) else { return }
         log(result, about: leased)
         if case .answered(_, .some) = result { try await learn() }
@@ -160,7 +153,7 @@ package struct RevocationService: Service {
             address,
             headers: [("Content-Type", "application/ocsp-request"), ("Accept", "application/ocsp-response")],
             body: try OCSPRequest(for: certificate, issuedBy: issuer).der,
-            maximumAnswerBytes: configuration.maximumAnswerBytes
+            maximumAnswerBytes: Self.maximumAnswerBytes
         )
     }
 

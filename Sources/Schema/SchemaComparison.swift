@@ -1,7 +1,3 @@
-import Logging
-import Postgres
-import SQL
-
 /// The differences between a database's schema and the one that the program creates, by the names of the objects.
 package struct SchemaComparison: Hashable, Sendable {
     /// Objects that the program creates and the database lacks.

@@ -21,6 +21,7 @@ package struct SchemaExpectation: Sendable {
     package static let api = SchemaExpectation(role: "appstore_api", function: "api_key")
     /// Of its sessions alone the schema believes who acts: `appstore.actor()`.
     package static let console = SchemaExpectation(role: "appstore_console", function: "console_session", isLogin: true)
+    package static let viewer = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
     /// As the worker it shows the body, too.
     package static let explain = SchemaExpectation(role: "appstore_worker", function: "explain")
 }

@@ -112,9 +112,7 @@ package final class ServerAPIClient: Sendable {
         observe(answer, to: request, key, reaction)
         switch reaction {
         case .answered:
-            return .answered(
-                ServerAPIAnswer(status: answer.status, body: answer.body, askedAt: askedAt, requestID: answer.requestID, to: request)
-            )
+            return .answered(ServerAPIAnswer(status: answer.status, body: answer.body, askedAt: askedAt, to: request))
         case .refused(let refusal): return .refused(refusal)
         case .later(let delay): return .later(delay)
         case .keyRefused: return nil

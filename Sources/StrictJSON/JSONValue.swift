@@ -11,6 +11,12 @@ package enum JSONValue: Hashable, Sendable {
     package static func integer(_ value: some BinaryInteger) -> JSONValue {
         .number(JSONNumber(value))
     }
+
+    /// Null without a value.
+    package static func optional(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+    package static func optional(_ number: (some BinaryInteger)?) -> JSONValue { number.map { .integer($0) } ?? .null }
+    package static func optional(_ texts: [String]?) -> JSONValue { texts.map { .array($0.map { .string($0) }) } ?? .null }
+    package static func optional(_ object: JSONObject?) -> JSONValue { object.map { .object($0) } ?? .null }
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,

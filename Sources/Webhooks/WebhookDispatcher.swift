@@ -23,7 +23,7 @@ struct WebhookDispatcher: Sendable {
         await withDiscardingTaskGroup { group in
             var served: [EndpointDispatcher] = []
             var nextLeaseAt = ContinuousClock.now
-            await context.database.takeSteps(backingOff: configuration.outage) {
+            await context.database.takeSteps(backingOff: EndpointDeliveries.Limits().outage) {
                 heartbeat.beat()
                 context.givenUp.flush()
                 served.removeAll(where: \.isReleased)
@@ -62,12 +62,7 @@ struct WebhookDispatcher: Sendable {
         let start = ContinuousClock.now
         let leases = try await context.store.lease(atMost: slots, seconds: configuration.leaseSeconds)
         return leases.map { lease in
-            let deliveries = EndpointDeliveries(
-                lease,
-                limits: configuration.limits,
-                leaseEnd: start + .seconds(configuration.leaseSeconds),
-                at: .now
-            )
+            let deliveries = EndpointDeliveries(lease, leaseEnd: start + .seconds(configuration.leaseSeconds), at: .now)
             return EndpointDispatcher(lease, deliveries, context: context, exchange: exchange)
         }
     }
@@ -88,11 +83,5 @@ struct WebhookDispatcher: Sendable {
                 dispatcher.end(by: .now + context.configuration.grace)
             }
         }
-    }
-}
-
-extension WebhookService.Configuration {
-    fileprivate var limits: EndpointDeliveries.Limits {
-        EndpointDeliveries.Limits(settlePause: settlePause, outage: outage, bytes: bytesPerEndpoint)
     }
 }

@@ -1,5 +1,3 @@
-package import Postgres
-
 extension WebhookService {
     /// How webhooks are delivered.
     package struct Configuration: Sendable {
@@ -21,12 +19,6 @@ extension WebhookService {
         package var leasePause: Duration = .milliseconds(500)
         /// The pause between two polls, each of which asks for all endpoints of this process.
         package var pollPause: Duration = .milliseconds(50)
-        /// For how long a report waits for others, so that they are settled together.
-        package var settlePause: Duration = .milliseconds(50)
-        /// The pauses while the database is unavailable.
-        package var outage = Backoff(base: .milliseconds(200), cap: .seconds(5))
-        /// How many bytes of bodies are in memory for each endpoint. A larger body comes alone.
-        package var bytesPerEndpoint = 2_097_152
         /// For how long attempts in flight may go on at a shutdown.
         package var grace: Duration = .seconds(3)
         var connectTimeout: Duration = .seconds(5)

@@ -5,8 +5,6 @@ package import StrictJSON
 /// The body of an inbox event of the sources `subscription_status`, `transaction_info`, `app_transaction`, `imported_status` and
 /// `imported_transaction`. The JWS in it prove themselves; TLS to Apple vouches for the rest, such as a status.
 package struct AnswerElement: Sendable {
-    /// The name of the endpoint, such as `subscription_statuses`.
-    package let endpoint: String
     /// The environment that was asked about.
     package let environment: AppStoreEnvironment
     /// The app that was asked about.
@@ -56,12 +54,11 @@ package struct AnswerElement: Sendable {
     /// Reads what ``body(asked:answer:)`` wrote; other members are ignored.
     package init(body: [UInt8], source: EventSource) throws(Malformed) {
         let object = try JSONObject(body: body, or: Malformed.notAnObject)
-        guard case .object(let asked)? = object["asked"], case .string(let endpoint)? = asked["endpoint"],
+        guard case .object(let asked)? = object["asked"], case .string? = asked["endpoint"],
             case .string(let environment)? = asked["environment"], case .string(let bundleID)? = asked["bundleId"]
         else { throw .question }
         guard case .object(let answer)? = object["answer"] else { throw .answer }
         document = object
-        self.endpoint = endpoint
         self.environment = AppStoreEnvironment(rawValue: environment)
         self.bundleID = bundleID
         if case .array(let path)? = asked["path"], case .string(let id)? = path.first { askedID = id } else { askedID = nil }

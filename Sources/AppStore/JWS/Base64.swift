@@ -11,11 +11,6 @@ package enum Base64 {
     }
 
     /// The bytes of the text; `nil` when it is not canonical.
-    package static func decode(_ text: [UInt8]) -> [UInt8]? {
-        text.withUnsafeBufferPointer { decode($0) }
-    }
-
-    /// The bytes of the text; `nil` when it is not canonical.
     package static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { decode($0) }

@@ -3,11 +3,6 @@ package enum Base64URL {
     private static let codec = Base64Codec("-_")
 
     /// The bytes of the text; `nil` for padding, other characters, white space, or non-zero trailing bits.
-    package static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
-        codec.decode(text)
-    }
-
-    /// The bytes of the text; `nil` when it is not canonical.
     package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         text.withUnsafeBufferPointer { codec.decode($0) }
     }

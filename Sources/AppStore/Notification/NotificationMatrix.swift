@@ -42,14 +42,4 @@ package enum NotificationMatrix {
             (left.type.rawValue, left.subtype?.rawValue ?? "") < (right.type.rawValue, right.subtype?.rawValue ?? "")
         }
     }()
-
-    /// Whether the type is documented.
-    package static func contains(_ type: NotificationTypeV2) -> Bool {
-        subtypes[type] != nil
-    }
-
-    /// Whether the type is documented with that subtype, including retired subtypes.
-    package static func contains(_ type: NotificationTypeV2, _ subtype: Subtype?) -> Bool {
-        subtypes[type]?.contains(subtype) == true || retiredSubtypes[type]?.contains(subtype) == true
-    }
 }

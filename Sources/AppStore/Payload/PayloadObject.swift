@@ -8,10 +8,3 @@ package protocol PayloadObject: Hashable, Sendable {
     /// Decodes the known members; throws for one of the wrong JSON type.
     init(_ json: JSONObject) throws(MalformedPayload)
 }
-
-extension PayloadObject {
-    /// The names of all decoded members.
-    package static var knownMembers: [String] {
-        Member.allCases.map(\.rawValue)
-    }
-}

@@ -35,7 +35,7 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
     package let appTransactionId: String?
     /// ISO 8601 duration.
     package let offerPeriod: String?
-    package let renewalBillingPlanType: RenewalBillingPlanType?
+    package let renewalBillingPlanType: BillingPlanType?
 
     package enum Member: String, CaseIterable {
         case expirationIntent, originalTransactionId, autoRenewProductId, productId, autoRenewStatus

@@ -32,11 +32,6 @@ package struct ReceiptVerifier: Sendable {
         }
     }
 
-    /// Verifies a receipt, raw or in base64, with or without line breaks.
-    package func verify(_ input: [UInt8], receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<VerifiedReceipt> {
-        verify(input[...], receivedAt: receivedAt, diagnostics: diagnostics)
-    }
-
     /// Verifies a receipt in base64, as in clients' requests, notifications V1 and verifyReceipt's answers.
     package func verify(_ base64: String, receivedAt: Timestamp, diagnostics: VerificationDiagnostics? = nil) -> Verdict<VerifiedReceipt> {
         verify(Array(base64.utf8)[...], receivedAt: receivedAt, diagnostics: diagnostics)

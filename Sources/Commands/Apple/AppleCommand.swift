@@ -1,7 +1,6 @@
 import ArgumentParser
 import Postgres
 import Schema
-import StrictJSON
 
 /// `appstore-inbox apple`: asks the App Store Server API.
 struct AppleCommand: AsyncParsableCommand {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Console
 import HTTPServing
-import Postgres
 import Schema
 
 /// `appstore-inbox console login`: makes a link that works once.

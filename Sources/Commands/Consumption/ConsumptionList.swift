@@ -1,4 +1,3 @@
-import AppStore
 import ArgumentParser
 
 /// `appstore-inbox consumption list`: lists the requests that Apple waits for.

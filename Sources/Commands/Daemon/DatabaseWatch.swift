@@ -16,14 +16,10 @@ struct DatabaseWatch: Service {
         await cancelWhenGracefulShutdown {
             var outage = Backoff(base: .milliseconds(250), cap: .seconds(5))
             var generator = SystemRandomNumberGenerator()
-            while !Task.isCancelled {
+            while !Task.isEnding {
                 await use()
                 if gate.isUsable { outage.reset() }
-                do {
-                    try await Task.sleep(for: gate.isUsable ? rest : outage.next(using: &generator))
-                } catch {
-                    // The shutdown ends the rest.
-                }
+                await Task.rest(for: gate.isUsable ? rest : outage.next(using: &generator))
             }
         }
     }

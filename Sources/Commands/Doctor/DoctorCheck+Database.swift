@@ -54,11 +54,8 @@ extension DoctorCheck {
         return findings.isEmpty ? [.ok("durability", "fsync, full_page_writes and synchronous_commit are not off")] : findings
     }
 
-    /// What the viewer needs of a schema.
-    private static let viewer = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
-
     @Sendable static func schema(_ context: DoctorContext) async throws -> [Finding] {
-        let connection = try context.connected()
+        let (connection, viewer) = (try context.connected(), SchemaExpectation.viewer)
         do {
             let version = try await SchemaFinding(viewer, connection).version
             guard version == viewer.version else {

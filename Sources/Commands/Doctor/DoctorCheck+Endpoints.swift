@@ -1,6 +1,5 @@
 import Postgres
 import SQL
-import Webhooks
 
 /// Webhooks: what they are signed with, and how far each endpoint is. The thresholds are those of the alerts.
 extension DoctorCheck {

@@ -34,11 +34,11 @@ extension DoctorCheck {
     }
 
     private static func finding(_ listener: Listener, _ address: ListenAddress?) async -> Finding {
-        guard let address, let url = url(of: address, listener.path) else {
+        guard let address, let origin = address.origin else {
             return .unknown(listener.name, "its address is wrong, or leaves the port to the operating system", "name the address")
         }
         do throws(HTTPProbe.NoAnswer) {
-            return judge(listener, address, try await HTTPProbe.send(.GET, url))
+            return judge(listener, address, try await HTTPProbe.send(.GET, origin + listener.path))
         } catch  where error.isDenied {
             return .unknown(listener.name, "\(address): \(error)", "run this as a user who may open the socket, such as root")
         } catch {
@@ -59,17 +59,5 @@ extension DoctorCheck {
             return .failure(listener.name, found, "give one of them another address")
         }
         return .failure(listener.name, "\(address) answers \(answer.status) \(reason)", answer.detail ?? "journalctl -u \(listener.unit)")
-    }
-
-    /// The URL of a path at the address, as AsyncHTTPClient writes it; nil when the operating system chooses the port.
-    private static func url(of address: ListenAddress, _ path: String) -> String? {
-        let text = "\(address)"
-        guard !text.hasPrefix("unix:") else {
-            let socket = text.utf8.dropFirst(5).map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-            return "http+unix://\(socket)\(path)"
-        }
-        // A server that listens on all addresses also listens on loopback.
-        let host = text.replacing("0.0.0.0:", with: "127.0.0.1:", maxReplacements: 1).replacing("[::]:", with: "[::1]:")
-        return address.isAnyPort ? nil : "http://\(host)\(path)"
     }
 }

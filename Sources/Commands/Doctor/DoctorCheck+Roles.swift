@@ -19,7 +19,7 @@ extension DoctorCheck {
         Usage(expected: .api, program: "appstore-inbox api"),
         Usage(expected: .console, program: "appstore-inbox console"),
         Usage(expected: SchemaExpectation(role: "appstore_operator", function: "repair_step"), program: ""),
-        Usage(expected: SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics"), program: ""),
+        Usage(expected: .viewer, program: ""),
         Usage(expected: SchemaExpectation(role: "appstore_backend", function: "create_order"), program: ""),
     ]
 

@@ -54,7 +54,7 @@ extension DoctorCheck {
             results.append((lane, await ask(lane, all, exchange)))
         }
         for (lane, result) in results {
-            let finding = finding(of: lane, result, all)
+            let finding = finding("\(lane.bundleID) \(lane.environment.rawValue)", result, lane, all)
             findings.append(finding)
             if finding.status == .ok { findings += await more(lane, all) }
         }
@@ -125,8 +125,7 @@ extension DoctorCheck {
         )
     }
 
-    private static func finding(of lane: CallLane, _ result: ServerAPIResult, _ client: ServerAPIClient) -> Finding {
-        let subject = "\(lane.bundleID) \(lane.environment.rawValue)"
+    static func finding(_ subject: String, _ result: ServerAPIResult, _ lane: CallLane, _ client: ServerAPIClient) -> Finding {
         switch result {
         case .answered: return .ok(subject, "Apple accepts the key")
         case .refused(let refusal) where refusal.provesKey: return .ok(subject, "Apple accepts the key")

@@ -1,5 +1,4 @@
 import AppStore
-import StrictJSON
 
 /// What one check of `doctor` found.
 struct Finding: Hashable, Sendable {

@@ -11,7 +11,7 @@ struct FindingReport: Sendable {
         let list = findings.map { group, finding in
             JSONValue.object([
                 "group": .string(group.rawValue), "subject": .string(finding.subject), "status": .string(finding.status.rawValue),
-                "found": .string(finding.found), "remedy": finding.remedy.map { .string($0) } ?? .null,
+                "found": .string(finding.found), "remedy": .optional(finding.remedy),
             ])
         }
         return ["status": .string(worst.rawValue), "findings": .array(list)]
@@ -28,13 +28,9 @@ struct FindingReport: Sendable {
 
     private static func line(_ finding: Finding, _ width: Int, _ inColour: Bool) -> String {
         let remedy = finding.remedy.map { ". \($0.prefix(1).uppercased())\($0.dropFirst())" } ?? ""
-        let what = "\(pad(finding.subject, to: width))  \(finding.found)\(remedy)".shownSafely.replacing("\n", with: " ")
-        let status = pad(finding.status.rawValue, to: 7)
+        let what = "\(finding.subject.padded(to: width))  \(finding.found)\(remedy)".shownSafely.replacing("\n", with: " ")
+        let status = finding.status.rawValue.padded(to: 7)
         return "  \(inColour ? finding.status.coloured(status) : status)  \(what)"
-    }
-
-    private static func pad(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 }
 

@@ -1,4 +1,3 @@
-import AppStore
 import AsyncHTTPClient
 import Glibc
 import HTTPServing

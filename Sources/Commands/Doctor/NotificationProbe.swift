@@ -2,7 +2,6 @@ import AppStore
 import FoundationEssentials
 import Outbox
 import Postgres
-import SQL
 import ServerAPI
 import StrictJSON
 
@@ -142,11 +141,8 @@ struct NotificationProbe: Sendable {
             return .warning(subject, "refused with \(refusal.code.rawValue), \(name)", "update the program, or ask Apple's support")
         case .later(let delay) where ["rate_limited", "budget"].contains(delay.reason):
             return .unknown(subject, "Apple's limit is exceeded", "run this again in an hour")
-        case .later(let delay) where delay.reason == "api_key":
-            let cause = client.refusal(of: lane) ?? .unknown
-            return .failure(subject, "Apple refuses the key with 401: \(cause.explanation)", cause.remedy)
-        case .later(let delay): return .unknown(subject, "no usable answer (\(delay.reason))", delay.cure)
-        case .answered, .shuttingDown: return .unknown(subject, "interrupted", "run this again")
+        case .answered: return .unknown(subject, "interrupted", "run this again")
+        case .later, .shuttingDown: return DoctorCheck.finding(subject, result, lane, client)
         }
     }
 

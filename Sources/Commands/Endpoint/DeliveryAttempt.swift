@@ -29,9 +29,9 @@ struct DeliveryAttempt: Sendable {
 
     var json: JSONObject {
         [
-            "at": .string(at.description), "type": type.map(JSONValue.string) ?? .null, "position": .integer(position),
-            "result": .string(result), "status": status.map { .integer($0) } ?? .null, "milliseconds": .integer(milliseconds),
-            "answer": answer.map(JSONValue.string) ?? .null, "error": error.map(JSONValue.string) ?? .null,
+            "at": .string(at.description), "type": .optional(type), "position": .integer(position),
+            "result": .string(result), "status": .optional(status), "milliseconds": .integer(milliseconds),
+            "answer": .optional(answer), "error": .optional(error),
         ]
     }
 

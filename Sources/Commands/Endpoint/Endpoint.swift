@@ -73,19 +73,15 @@ struct Endpoint: Sendable {
     var json: JSONObject {
         [
             "name": .string(name), "id": .string(id.uuidString.lowercased()), "url": .string(url), "format": .string(format),
-            "types": Self.list(types),
-            "apps": Self.list(apps), "environments": Self.list(environments), "withWrongBundle": .bool(withWrongBundle),
-            "keepsOrder": .bool(keepsOrder), "maxInFlight": .integer(maximumInFlight),
-            "maxPerSecond": maximumPerSecond.map { .integer($0) } ?? .null, "timeoutSeconds": .integer(timeout), "state": .string(state),
-            "why": Self.text(why), "position": .integer(position), "lag": .integer(lag),
-            "oldestUndeliveredSeconds": oldestUndelivered.map { .integer(Int64($0)) } ?? .null, "open": .integer(open),
-            "givenUp": .integer(givenUp), "succeededAt": Self.text(succeededAt?.description), "lastError": Self.text(lastError),
+            "types": .optional(types), "apps": .optional(apps), "environments": .optional(environments),
+            "withWrongBundle": .bool(withWrongBundle), "keepsOrder": .bool(keepsOrder), "maxInFlight": .integer(maximumInFlight),
+            "maxPerSecond": .optional(maximumPerSecond), "timeoutSeconds": .integer(timeout), "state": .string(state),
+            "why": .optional(why), "position": .integer(position), "lag": .integer(lag),
+            "oldestUndeliveredSeconds": .optional(oldestUndelivered.map { Int64($0) }), "open": .integer(open),
+            "givenUp": .integer(givenUp), "succeededAt": .optional(succeededAt?.description), "lastError": .optional(lastError),
             "isProbed": .bool(isProbed), "secretGeneration": .integer(secretGeneration),
         ]
     }
-
-    private static func list(_ words: [String]?) -> JSONValue { words.map { .array($0.map(JSONValue.string)) } ?? .null }
-    private static func text(_ words: String?) -> JSONValue { words.map(JSONValue.string) ?? .null }
 
     /// How it is, in some words.
     var condition: String {

@@ -1,4 +1,3 @@
-import AppStore
 import ArgumentParser
 import Feed
 import StrictJSON
@@ -115,8 +114,8 @@ struct EndpointCreate: AsyncParsableCommand {
 
     private func json(_ made: Endpoint, _ secret: WebhookSecret?, _ test: TestDelivery.Outcome?) -> JSONObject {
         [
-            "endpoint": .object(made.json), "secret": secret.map { .string($0.symmetric) } ?? .null,
-            "publicKey": secret.map { .string($0.publicKey) } ?? .null, "test": test.map { .object($0.json) } ?? .null,
+            "endpoint": .object(made.json), "secret": .optional(secret?.symmetric), "publicKey": .optional(secret?.publicKey),
+            "test": .optional(test?.json),
         ]
     }
 

@@ -39,14 +39,13 @@ struct ExplainedBody: Sendable {
                 case .unhandled: ("unhandled", refusal.reason)
                 }
             }
-        return ["result": .string(word), "reason": reason.map(JSONValue.string) ?? .null]
+        return ["result": .string(word), "reason": .optional(reason)]
     }
 
     private static func json(_ request: ClientRequest) -> JSONValue {
         [
-            "user_id": request.user.map(JSONValue.string) ?? .null, "transaction_id": request.transactionID.map(JSONValue.string) ?? .null,
-            "environment": .string(request.environment.rawValue),
-            "bundle_ids": request.bundleIDs.map { .array($0.map(JSONValue.string)) } ?? .null,
+            "user_id": .optional(request.user), "transaction_id": .optional(request.transactionID),
+            "environment": .string(request.environment.rawValue), "bundle_ids": .optional(request.bundleIDs),
         ]
     }
 
@@ -64,7 +63,7 @@ struct ExplainedBody: Sendable {
             [
                 "location": .string(part.location), "kind": .string(ReceiptReport.kind),
                 "is_genuine": .bool(checks.isGenuine(part.location)),
-                "payload": reading.receipt.map { .object(ReceiptReport($0).json) } ?? .null,
+                "payload": .optional(reading.receipt.map { ReceiptReport($0).json }),
             ]
         }
         return [document].compactMap(\.self) + signed + receipt

@@ -1,5 +1,4 @@
 import AppStore
-import FoundationEssentials
 import Interpretation
 import Ledger
 import Postgres
@@ -116,7 +115,7 @@ extension Explanation {
         let posts: [JSONValue] = facts.posts.map(\.key).map { key in
             [
                 "table": "client_posts", "user_id": .string(key.user), "is_receipt": .bool(key.isReceipt),
-                "original_transaction_id": .string(key.contract.id), "transaction_id": key.transactionID.map(JSONValue.string) ?? .null,
+                "original_transaction_id": .string(key.contract.id), "transaction_id": .optional(key.transactionID),
             ]
         }
         let requests: [JSONValue] = [facts.refundStatement].compactMap(\.self).map { request in

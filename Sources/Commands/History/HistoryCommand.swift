@@ -1,8 +1,5 @@
-import AppStore
 import ArgumentParser
-import Postgres
 import Schema
-import StrictJSON
 
 /// `appstore-inbox history`: what Apple's notification history lists, and how far workers have read it.
 struct HistoryCommand: AsyncParsableCommand {
@@ -27,7 +24,7 @@ struct HistoryOptions: ParsableArguments, JSONOptions {
     @OptionGroup(title: "Settings") var service: ServiceOptions
 
     func validate() throws {
-        if let environment, !["Production", "Sandbox"].contains(environment) {
+        if let environment, !KnownWords.environments.words.contains(environment) {
             throw ValidationError("--environment is Production or Sandbox, not \(environment.quotedUnlessSecret)")
         }
     }
@@ -36,8 +33,7 @@ struct HistoryOptions: ParsableArguments, JSONOptions {
     func withRegister<Value: Sendable>(changing: Bool = false, _ body: (HistoryRegister) async throws -> Value) async throws -> Value {
         let reader = try service.reader(database)
         let operating = SchemaExpectation(role: "appstore_operator", function: "set_history_mode")
-        let viewing = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
-        return try await CommandConnection.with(reader, command: "history", changing ? operating : viewing) {
+        return try await CommandConnection.with(reader, command: "history", changing ? operating : .viewer) {
             try await body(HistoryRegister(connection: $0, app: app, environment: environment))
         }
     }

@@ -41,7 +41,7 @@ struct HistoryCoverage: Sendable {
             "bundleId": .string(bundleID), "environment": .string(environment), "mode": .string(mode), "coveredFrom": .instant(from),
             "coveredTo": .instant(to), "ageSeconds": .integer(age), "since": .instant(since), "edge": .instant(edge),
             "openWindows": .integer(openWindows), "records": .object(JSONObject(counts.map { ($0.class, .integer($0.records)) })),
-            "missedByBoth": missedByBoth.map { .string("\($0)") } ?? .null,
+            "missedByBoth": .optional(missedByBoth?.description),
         ]
     }
 
@@ -115,5 +115,5 @@ extension Row {
 }
 
 extension JSONValue {
-    fileprivate static func instant(_ timestamp: Timestamp?) -> JSONValue { timestamp.map { .string($0.description) } ?? .null }
+    fileprivate static func instant(_ timestamp: Timestamp?) -> JSONValue { .optional(timestamp?.description) }
 }

@@ -1,5 +1,3 @@
-import AppStore
-
 /// The columns of a file to import, in the order of its header.
 struct ImportColumns {
     /// A header that cannot be used.
@@ -83,7 +81,7 @@ struct ImportColumns {
         guard id.utf8.count <= 32, id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return .bad("the id is no transaction id: those have only digits")
         }
-        if let environment = values[.environment], !["Production", "Sandbox"].contains(environment) {
+        if let environment = values[.environment], !KnownWords.environments.words.contains(environment) {
             return .bad("environment is neither Production nor Sandbox")
         }
         if let user = values[.userID], user.unicodeScalars.count > 255 { return .bad("user_id is longer than 255 characters") }

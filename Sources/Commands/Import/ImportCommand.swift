@@ -1,7 +1,5 @@
 import ArgumentParser
-import Postgres
 import Schema
-import StrictJSON
 
 /// `appstore-inbox import`: customers whose ids are in a file, and what Apple says of them.
 struct ImportCommand: AsyncParsableCommand {
@@ -29,9 +27,7 @@ struct ImportOptions: ParsableArguments, JSONOptions {
     func withRegister<Value: Sendable>(changing: Bool = false, _ body: (ImportRegister) async throws -> Value) async throws -> Value {
         let reader = try service.reader(database)
         let operating = SchemaExpectation(role: "appstore_operator", function: "begin_import")
-        let viewing = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
-        let expected = changing ? operating : viewing
-        return try await CommandConnection.with(reader, command: "import", expected, deadline: .seconds(600)) {
+        return try await CommandConnection.with(reader, command: "import", changing ? operating : .viewer, deadline: .seconds(600)) {
             try await body(ImportRegister(connection: $0))
         }
     }

@@ -1,4 +1,3 @@
-import AppStore
 import Postgres
 import StrictJSON
 
@@ -22,8 +21,8 @@ struct ImportMiss: Sendable {
 
     var json: JSONObject {
         [
-            "line": .integer(line), "id": .string(id), "userId": userID.map { .string($0) } ?? .null,
-            "environment": environment.map { .string($0) } ?? .null, "why": .string(why), "asked": .integer(asked),
+            "line": .integer(line), "id": .string(id), "userId": .optional(userID),
+            "environment": .optional(environment), "why": .string(why), "asked": .integer(asked),
         ]
     }
 

@@ -1,7 +1,6 @@
 import AppStore
 import ArgumentParser
 import FoundationEssentials
-import Postgres
 
 /// `appstore-inbox import new`: loads a file.
 struct ImportNew: AsyncParsableCommand {

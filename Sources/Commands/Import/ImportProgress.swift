@@ -70,15 +70,14 @@ struct ImportProgress: Sendable {
 
     var json: JSONObject {
         [
-            "import": .integer(id), "bundleId": .string(bundleID), "environment": environment.map { .string($0) } ?? .null,
+            "import": .integer(id), "bundleId": .string(bundleID), "environment": .optional(environment),
             "depth": .string(depth), "file": .string(fileName), "state": .string(state), "madeBy": .string(madeBy),
-            "madeAt": .string(madeAt.description), "endedAt": endedAt.map { .string($0.description) } ?? .null,
+            "madeAt": .string(madeAt.description), "endedAt": .optional(endedAt?.description),
             "items": .integer(items), "repeated": .integer(repeated), "badLines": .integer(badLines), "found": .integer(found),
             "covered": .integer(covered), "unknown": .integer(unknown), "failed": .integer(failed), "waiting": .integer(waiting),
-            "remaining": .integer(remaining), "failingWith": failingWith.map { .string($0) } ?? .null,
-            "rate": rate.map { .string($0.shown) } ?? .null, "allowance": allowance.map { .string($0.shown) } ?? .null,
-            "blockedUntil": blockedUntil.map { .string($0.description) } ?? .null,
-            "secondsLeft": timeLeft.map { .integer($0) } ?? .null, "leastSeconds": leastTime.map { .integer($0) } ?? .null,
+            "remaining": .integer(remaining), "failingWith": .optional(failingWith),
+            "rate": .optional(rate?.shown), "allowance": .optional(allowance?.shown), "blockedUntil": .optional(blockedUntil?.description),
+            "secondsLeft": .optional(timeLeft), "leastSeconds": .optional(leastTime),
         ]
     }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Postgres
 import StrictJSON
 
 /// `appstore-inbox import status`: shows how far imports are.

@@ -5,7 +5,6 @@ import Prometheus
 import Schema
 import ServiceLifecycle
 import ShopAPI
-import Systemd
 
 extension IngestCommand {
     /// The listeners that have to be bound before the process is ready.

@@ -1,9 +1,6 @@
-import AppStore
 import ArgumentParser
-import Postgres
 import Schema
 import ShopAPI
-import StrictJSON
 
 /// `appstore-inbox key`: the keys of the API for the shop's own backend.
 struct KeyCommand: AsyncParsableCommand {

@@ -32,7 +32,7 @@ struct KeyCreate: AsyncParsableCommand {
         help: "An environment; may be given several times (default: Production).",
         completion: .environments,
         transform: { text in
-            guard ["Production", "Sandbox"].contains(text) else { throw ValidationError("'\(text)' is neither Production nor Sandbox") }
+            guard KnownWords.environments.words.contains(text) else { throw ValidationError("'\(text)' is neither Production nor Sandbox") }
             return AppStoreEnvironment(rawValue: text)
         }
     )

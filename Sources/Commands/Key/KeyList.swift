@@ -21,15 +21,11 @@ struct KeyList: AsyncParsableCommand {
     private static func json(_ entry: KeyRegister.Entry) -> JSONObject {
         [
             "id": .integer(entry.keyID), "name": .string(entry.name),
-            "apps": entry.bundleIDs.map { .array($0.map(JSONValue.string)) } ?? .null,
+            "apps": .optional(entry.bundleIDs),
             "environments": .array(entry.environments.map(JSONValue.string)), "verbs": .array(entry.verbs.map(JSONValue.string)),
-            "createdAt": .string(entry.createdAt.description),
-            "expiresAt": instant(entry.expiresAt), "lastUsedAt": instant(entry.lastUsedAt), "revokedAt": instant(entry.revokedAt),
+            "createdAt": .string(entry.createdAt.description), "expiresAt": .optional(entry.expiresAt?.description),
+            "lastUsedAt": .optional(entry.lastUsedAt?.description), "revokedAt": .optional(entry.revokedAt?.description),
         ]
-    }
-
-    private static func instant(_ timestamp: Timestamp?) -> JSONValue {
-        timestamp.map { .string($0.description) } ?? .null
     }
 
     private static func text(_ entry: KeyRegister.Entry) -> String {

@@ -9,16 +9,7 @@ package struct LogOutput: Sendable {
 
     /// Standard error, one write for each line, so that lines of several processes do not mix.
     package static let standardError = LogOutput(now: currentTime) { line in
-        let bytes = Array(line.utf8)
-        writing.withLock { _ in
-            var written = 0
-            while written < bytes.count {
-                let count = bytes[written...].withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-                // Standard error has failed, so the failure cannot be reported. The process continues without its log.
-                if count < 0 && errno != EINTR { return }
-                if count > 0 { written += count }
-            }
-        }
+        writing.withLock { _ in line.writeAll(to: STDERR_FILENO) }
     }
 
     @Sendable private static func currentTime() -> Timestamp {

@@ -1,5 +1,6 @@
 import AppStore
 import Logging
+import StrictJSON
 
 /// The shape of a log line.
 struct LogStyle: Sendable, Equatable {
@@ -28,21 +29,16 @@ struct LogStyle: Sendable, Equatable {
     func line(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata, at time: Timestamp) -> String {
         var line = hasPriority ? "<\(level.journalPriority)>" : ""
         if isJSON {
-            line.append("{")
-            if !hasPriority { line += "\"time\":\"\(time)\"," }
-            line += "\"level\":\"\(level.rawValue)\",\"logger\":"
-            line.appendJSON(label)
-            line += ",\"message\":"
-            line.appendJSON(message)
-            if !metadata.isEmpty {
-                line += ",\"metadata\":"
-                line.appendJSON(.dictionary(metadata))
-            }
-            line.append("}")
+            var object: JSONObject = hasPriority ? [:] : ["time": .string("\(time)")]
+            object["level"] = .string(level.rawValue)
+            object["logger"] = .string(label)
+            object["message"] = .string(message)
+            if !metadata.isEmpty { object["metadata"] = JSONValue(.dictionary(metadata)) }
+            line += JSONSerializer.text(object).shownSafely
         } else {
             if !hasPriority { line += "\(time) " }
-            line += "\(level.rawValue.uppercased()): \(message.onOneLine)"
-            for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { line += " \(key)=\("\(value)".onOneLine)" }
+            line += "\(level.rawValue.uppercased()): \(message.onOneLine.shownSafely)"
+            for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { line += " \(key)=\("\(value)".onOneLine.shownSafely)" }
         }
         line.append("\n")
         return line
@@ -67,5 +63,17 @@ extension String {
     /// Control characters become spaces: a line feed in a message would begin a forged log line.
     fileprivate var onOneLine: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+    }
+}
+
+extension JSONValue {
+    /// Metadata, with the members of an object sorted by name.
+    fileprivate init(_ value: Logger.MetadataValue) {
+        switch value {
+        case .dictionary(let members):
+            self = .object(JSONObject(members.sorted { $0.key < $1.key }.map { ($0.key, JSONValue($0.value)) }))
+        case .array(let values): self = .array(values.map { JSONValue($0) })
+        default: self = .string(value.description)
+        }
     }
 }

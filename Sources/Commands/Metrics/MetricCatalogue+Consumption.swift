@@ -1,4 +1,3 @@
-import Postgres
 import Prometheus
 
 extension MetricCatalogue {

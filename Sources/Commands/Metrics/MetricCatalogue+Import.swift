@@ -1,6 +1,4 @@
 import Import
-import Postgres
-import Prometheus
 
 extension MetricCatalogue {
     /// The running imports, of all workers.

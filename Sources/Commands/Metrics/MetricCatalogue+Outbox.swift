@@ -1,5 +1,4 @@
 import Outbox
-import Postgres
 import Prometheus
 
 extension MetricCatalogue {
@@ -9,13 +8,13 @@ extension MetricCatalogue {
             MetricDescription(
                 "appstore_inbox_outbox_attempts_total",
                 .counter,
-                "Attempts of this worker to call verifyReceipt, by the call's kind and result: answered, refused (for good), given_up (past its deadline), "
+                "Attempts of this worker at calls, by the call's kind and result: answered, refused (for good), given_up (past its deadline), "
                     + "postponed, or late (another worker has taken over the call)."
             ),
             MetricDescription(
                 "appstore_inbox_outbox_exchange_seconds",
                 .histogram(bounds: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]),
-                "Time from a request to verifyReceipt to its complete response, or to its failure."
+                "Time from a request of a call to its complete response, or to its failure."
             ),
         ] + OutboxStatistics.metrics.map(\.description)
 }

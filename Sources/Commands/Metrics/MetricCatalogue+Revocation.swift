@@ -1,5 +1,3 @@
-import Postgres
-import Prometheus
 import Revocation
 
 extension MetricCatalogue {

@@ -15,8 +15,8 @@ extension MetricCatalogue {
             MetricDescription(
                 "appstore_inbox_server_api_key_refused_total",
                 .counter,
-                "Answers 401 of the App Store Server API, by cause, as far as other answers tell: clock, app_not_released, key, issuer, bundle_id or "
-                    + "unknown."
+                "Answers 401 of the App Store Server API, by cause, as far as other answers tell: clock, app_not_released, key, issuer, bundle_id, "
+                    + "revoked or unknown."
             ),
             MetricDescription(
                 "appstore_inbox_server_api_clock_skew_seconds",

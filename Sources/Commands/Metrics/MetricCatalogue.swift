@@ -1,4 +1,3 @@
-import InboxQueue
 import Prometheus
 
 /// Every metric of the daemons: name, kind and meaning, in one table.
@@ -46,7 +45,8 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_database_connections_opened_total",
             .counter,
-            "Opened connections to PostgreSQL, by pool: ingest, api, worker, or markers (the worker's connection for crash markers)."
+            "Opened connections to PostgreSQL, by pool: ingest, api, feed, standby (reads of the API), worker, webhooks, console, or "
+                + "markers (the worker's connection for crash markers)."
         ),
         MetricDescription(
             "appstore_inbox_database_connections_lost_total",

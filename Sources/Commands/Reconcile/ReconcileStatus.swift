@@ -21,8 +21,7 @@ struct ReconcileStatus: AsyncParsableCommand {
     @OptionGroup var options: ReconcileOptions
 
     func run() async throws {
-        let viewing = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
-        let rules = try await options.rows(of: Statement(.reconcileReadStatus), viewing).map(RuleStatus.init)
+        let rules = try await options.rows(of: Statement(.reconcileReadStatus), .viewer).map(RuleStatus.init)
         options.print(rules.map(\.json), Self.head, rules.map(\.cells))
     }
 }
@@ -43,7 +42,7 @@ private struct RuleStatus {
 
     var json: JSONObject {
         let members: [(String, JSONValue)] = [("rule", .string(rule))] + zip(Self.counts, numbers).map { ($0, .integer($1)) }
-        return JSONObject(members + [("wrongRatio", wrongRatio.map { .string("\($0)") } ?? .null)])
+        return JSONObject(members + [("wrongRatio", .optional(wrongRatio?.description))])
     }
 
     var cells: [String] { [rule] + numbers.map { "\($0)" } + [wrongRatio.map { "\(($0 * 10_000).rounded() / 100) %" } ?? ""] }

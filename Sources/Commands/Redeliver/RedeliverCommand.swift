@@ -80,7 +80,7 @@ struct RedeliverCommand: AsyncParsableCommand {
         if dryRun { return options.print(["state": "counted", "entries": .integer(entries)], "\(what) would be delivered again.") }
         let number = redelivery.map { ", as redelivery \($0)" } ?? ""
         options.print(
-            ["state": "asked", "entries": .integer(entries), "redelivery": redelivery.map { .integer($0) } ?? .null],
+            ["state": "asked", "entries": .integer(entries), "redelivery": .optional(redelivery)],
             "\(what) will be delivered again\(number)."
         )
     }

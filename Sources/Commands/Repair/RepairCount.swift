@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 
 /// How many events a repair takes, by the result of their outcomes; those without one by their state.

@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 
 /// The progress of a repair in steps.

@@ -1,4 +1,3 @@
-import AppStore
 import Glibc
 import StrictJSON
 

@@ -2,6 +2,7 @@ package import AppStore
 import AsyncHTTPClient
 import FoundationEssentials
 import Glibc
+import HTTPServing
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -71,20 +72,13 @@ package final class NotificationPost: Sendable {
 
     private static func configuredAddress() throws(SettingsError) -> Address {
         let reader = try SettingsReader(flags: [:], environment: ProcessInfo.processInfo.environment)
-        let listen = "\(try reader.required(Settings.listen))"
-        if listen.hasPrefix("unix:") {
-            let socket = String(listen.dropFirst(5))
-            let escaped = socket.utf8.map { $0.isUnreserved ? String(UnicodeScalar($0)) : "%" + String($0, radix: 16) }.joined()
-            return ("http+unix://\(escaped)", notifications, socket)
-        }
-        // A server that listens on all addresses also listens on loopback.
-        let host = listen.replacing("0.0.0.0:", with: "127.0.0.1:", maxReplacements: 1).replacing("[::]:", with: "[::1]:")
-        guard !host.hasSuffix(":0"), let address = address("http://\(host)\(notifications)") else {
+        let listen = try reader.required(Settings.listen)
+        guard let origin = listen.origin else {
             throw SettingsError([
                 "\(Settings.listen.description.name) is \(listen), which lets the operating system choose the port: name the URL"
             ])
         }
-        return address
+        return (origin, notifications, String(listen.isUnix ? "\(listen)".dropFirst(5) : origin.dropFirst(7)))
     }
 
     /// The path for a kind of body: V1 goes beside ingest's path for V2, all others to the URL's own; nil unless the scheme is http.
@@ -126,15 +120,5 @@ package final class NotificationPost: Sendable {
     private static func words(_ error: any Error) -> String {
         let cause = (error as? NIOConnectionError)?.connectionErrors.first?.error ?? error
         return (cause as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(cause)"
-    }
-}
-
-extension UInt8 {
-    /// Whether RFC 3986 §2.3 counts the character as unreserved, so that a URL needs no escape for it.
-    fileprivate var isUnreserved: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "-._~".utf8.contains(self)
-        }
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Postgres
 import Schema
 
 /// `appstore-inbox replay`: posts bodies to ingest again.

@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 
 /// Prints a replay: a line for each body and a summary.
@@ -14,10 +13,9 @@ struct ReplayReport {
         }
         var line = Self.place(of: report.origin)
         line["result"] = .string(report.outcome.name)
-        line["status"] = report.outcome.status.map { .integer($0) } ?? .null
+        line["status"] = .optional(report.outcome.status)
         line["attempts"] = .integer(report.attempts)
-        line["reason"] =
-            if case .notPosted(let reason) = report.outcome { .string(reason) } else { report.problem.map { .string($0) } ?? .null }
+        line["reason"] = if case .notPosted(let reason) = report.outcome { .string(reason) } else { .optional(report.problem) }
         return Self.text(line)
     }
 
@@ -39,7 +37,7 @@ struct ReplayReport {
         }
         let counts = tally.counts.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.integer($0.value)) }
         return Self.text([
-            "summary": ["counts": .object(JSONObject(counts)), "resumeAt": tally.resumeAt.map { .object(Self.place(of: $0)) } ?? .null]
+            "summary": ["counts": .object(JSONObject(counts)), "resumeAt": .optional(tally.resumeAt.map { Self.place(of: $0) })]
         ])
     }
 

@@ -1,4 +1,3 @@
-import AppStore
 import AppStoreVerification
 import Outbox
 import ServerAPI

@@ -140,13 +140,6 @@ enum SettingValue {
     /// form of a shared secret, since bundle ids are printed.
     static func isBundleID(_ text: String) -> Bool {
         !text.isEmpty && !(text.utf8.count == 32 && text.allSatisfy(\.isHexDigit))
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+            && text.utf8.allSatisfy { $0.isAlphanumeric || "-._".utf8.contains($0) }
     }
 }

@@ -1,4 +1,3 @@
-import AppStoreVerification
 import Interpretation
 
 /// The settings for receipts and notifications V1.

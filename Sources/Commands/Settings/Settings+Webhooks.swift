@@ -1,5 +1,3 @@
-import Webhooks
-
 /// The settings for webhooks.
 extension Settings {
     static let webhookSecret = Setting(

@@ -1,7 +1,4 @@
-import AppStore
-import AppStoreVerification
 import FoundationEssentials
-import HTTPServing
 import InboxQueue
 import Logging
 

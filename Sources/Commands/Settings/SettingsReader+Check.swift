@@ -59,30 +59,22 @@ extension SettingsReader {
     }
 
     private func report(_ scope: Scope) throws(SettingsError) -> String {
-        var rows: [(name: String, value: String, place: String)] = []
+        var rows: [[String]] = []
         for setting in scope.settings {
             if setting.name == Settings.sharedSecrets.description.name {
-                if let found = try sharedSecrets() { rows.append((setting.name, found.summary, found.place)) }
+                if let found = try sharedSecrets() { rows.append([setting.name, found.summary, found.place]) }
                 continue
             }
             if setting.name == Settings.apiKeysDirectory.name {
                 guard let found = try apiKeys() else { continue }
                 rows += found.keys.map {
-                    (name: "api-keys", value: "issuer \($0.id.issuer) key \($0.id.keyID) SHA-256 \($0.fingerprint)", place: found.place)
+                    ["api-keys", "issuer \($0.id.issuer) key \($0.id.keyID) SHA-256 \($0.fingerprint)", found.place]
                 }
                 continue
             }
             guard let origin = try origin(of: setting) else { continue }
-            rows.append((setting.name, setting.isSecret ? "(secret)" : origin.text.isEmpty ? "(none)" : origin.text, origin.place))
+            rows.append([setting.name, setting.isSecret ? "(secret)" : origin.text.isEmpty ? "(none)" : origin.text, origin.place])
         }
-        let nameWidth = rows.map(\.name.count).max() ?? 0
-        let valueWidth = rows.map(\.value.count).max() ?? 0
-        return rows.map { row in
-            Self.pad(row.name, to: nameWidth) + "  " + Self.pad(row.value, to: valueWidth) + "  " + row.place
-        }.joined(separator: "\n")
-    }
-
-    private static func pad(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
+        return Columns.lines(rows).joined(separator: "\n")
     }
 }

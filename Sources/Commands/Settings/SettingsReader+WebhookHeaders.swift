@@ -1,3 +1,5 @@
+import HTTPServing
+
 /// The headers that each endpoint gets beside those of a webhook, by the endpoint's name.
 typealias WebhookHeaders = [String: [(name: String, value: String)]]
 
@@ -73,14 +75,5 @@ extension SettingsReader {
     /// What a webhook has anyway, and what decides where a message ends.
     private static func isReserved(_ name: String) -> Bool {
         name.hasPrefix("webhook-") || ["host", "content-length", "content-type", "transfer-encoding", "connection", "te"].contains(name)
-    }
-}
-
-extension UInt8 {
-    fileprivate var isAlphanumeric: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: false
-        }
     }
 }

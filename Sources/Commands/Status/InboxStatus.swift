@@ -1,4 +1,3 @@
-import AppStore
 import InboxQueue
 import Postgres
 import Revocation
@@ -54,9 +53,7 @@ struct InboxStatus {
         return lines.joined(separator: "\n")
     }
 
-    private func line(_ name: String, _ text: String) -> String {
-        name + String(repeating: " ", count: max(1, 12 - name.count)) + text
-    }
+    private func line(_ name: String, _ text: String) -> String { "\(name.padded(to: 11)) \(text)" }
 
     private static func count(_ events: Int64) -> String {
         events < InboxStatistics.countedTo ? "\(events)" : "\(events) or more"
@@ -65,5 +62,5 @@ struct InboxStatus {
 
 extension JSONValue {
     fileprivate static func count(_ count: Int64) -> JSONValue { .number(JSONNumber(count)) }
-    fileprivate static func seconds(_ duration: Duration?) -> JSONValue { duration.map { .count($0.components.seconds) } ?? .null }
+    fileprivate static func seconds(_ duration: Duration?) -> JSONValue { .optional(duration?.components.seconds) }
 }

@@ -1,6 +1,4 @@
-import AppStore
 import ArgumentParser
-import Postgres
 import Schema
 import StrictJSON
 
@@ -22,8 +20,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try service.reader(database)
-        let viewer = SchemaExpectation(role: "appstore_viewer", function: "inbox_statistics")
-        let status = try await CommandConnection.with(reader, command: "status", viewer) { try await InboxStatus.read(from: $0) }
+        let status = try await CommandConnection.with(reader, command: "status", .viewer) { try await InboxStatus.read(from: $0) }
         print(json ? JSONSerializer.text(status.json) : status.text)
         if let maxSilence, status.silence.map({ $0 > maxSilence }) ?? true {
             LogOutput.standardError.write("No genuine notification has arrived for more than \(maxSilence) seconds.\n")

@@ -36,15 +36,14 @@ struct SettledEvent: Sendable {
 
     /// Members are named as the columns.
     var json: JSONObject {
-        func text(_ value: String?) -> JSONValue { value.map(JSONValue.string) ?? .null }
-        return [
+        [
             "event_id": .integer(key.eventID), "run": .integer(key.run), "received_at": .string("\(receivedAt)"),
             "settled_at": .string("\(Timestamp(settledAt))"), "milliseconds": .integer(milliseconds), "source": .string(source),
-            "notification_type": text(type), "subtype": text(subtype), "environment": text(environment), "bundle_id": text(bundleID),
-            "result": .string(result), "reason": text(reason), "transaction_id": text(transactionID),
-            "original_transaction_id": text(originalTransactionID), "user_id": text(user), "product_id": text(product),
-            "entitlements": .array(entitlements.map(JSONValue.string)),
-            "until": isEndless ? "infinity" : text(until.map { "\($0)" }), "active": .bool(isActive),
+            "notification_type": .optional(type), "subtype": .optional(subtype), "environment": .optional(environment),
+            "bundle_id": .optional(bundleID), "result": .string(result), "reason": .optional(reason),
+            "transaction_id": .optional(transactionID), "original_transaction_id": .optional(originalTransactionID),
+            "user_id": .optional(user), "product_id": .optional(product), "entitlements": .array(entitlements.map(JSONValue.string)),
+            "until": .optional(isEndless ? "infinity" : until?.description), "active": .bool(isActive),
         ]
     }
 }

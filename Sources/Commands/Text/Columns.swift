@@ -19,11 +19,14 @@ struct Columns {
 
     /// The cells, each filled up to its column's width.
     func padded(_ cells: [String]) -> [String] {
-        zip(cells, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
+        zip(cells, widths).map { $0.padded(to: $1) }
     }
 }
 
 extension String {
+    /// The text, filled up with spaces.
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
     /// The text without these characters at its end.
     func trimmingSuffix(_ character: Character) -> String {
         String(reversed().drop { $0 == character }.reversed())

@@ -2,7 +2,7 @@ import AppStore
 import ArgumentParser
 
 extension CompletionKind {
-    static var environments: CompletionKind { .list(["Production", "Sandbox"]) }
+    static var environments: CompletionKind { .list(KnownWords.environments.words) }
 
     static var notificationTypes: CompletionKind { .list(NotificationMatrix.subtypes.keys.map(\.rawValue).sorted()) }
 

@@ -1,6 +1,5 @@
 import AppStore
 import ArgumentParser
-import Logging
 import Postgres
 import SQL
 import Schema

@@ -21,7 +21,7 @@ extension VerificationDiagnostics.Part {
             "failed": failed.map { step, failure in
                 [
                     "step": .string(step.rawValue), "requires": .string(step.summary), "reason": .string(failure.reason.rawValue),
-                    "detail": failure.detail.map(JSONValue.string) ?? .null,
+                    "detail": .optional(failure.detail),
                 ]
             } ?? .null,
             "not_reached": Self.json(notReached),

@@ -1,7 +1,6 @@
 import AppStore
 import AppStoreVerification
 import ArgumentParser
-import FoundationEssentials
 import StrictJSON
 
 /// `appstore-inbox verify`: verifies that data is signed by Apple, and prints its content.
@@ -25,7 +24,7 @@ struct VerifyCommand: ParsableCommand {
     @Flag var form = VerifyForm.json
 
     func validate() throws {
-        for name in environment where name != "Production" && name != "Sandbox" {
+        for name in environment where !KnownWords.environments.words.contains(name) {
             throw ValidationError("--environment must be Production or Sandbox, not \"\(name)\"")
         }
     }

@@ -1,7 +1,6 @@
 import AppStore
 import AppStoreVerification
 import FoundationEssentials
-import Interpretation
 import StrictJSON
 
 /// The input of `appstore-inbox verify`: a compact JWS, a receipt, or a body that contains one of them.

@@ -45,8 +45,8 @@ struct VerifyReport {
 
     init(invalid reason: String, at location: String, detail: String? = nil, kind: String? = nil) {
         let json: JSONObject = [
-            "verdict": "invalid", "reason": .string(reason), "location": .string(location), "detail": detail.map(JSONValue.string) ?? .null,
-            "kind": kind.map(JSONValue.string) ?? .null, "payload": .null, "transaction": .null, "renewalInfo": .null,
+            "verdict": "invalid", "reason": .string(reason), "location": .string(location), "detail": .optional(detail),
+            "kind": .optional(kind), "payload": .null, "transaction": .null, "renewalInfo": .null,
         ]
         self.init(isValid: false, json: json)
     }

@@ -1,3 +1,5 @@
+import HTTPServing
+
 /// How to ask for the same without the console: statements for psql, commands for a shell.
 package struct Elsewhere: Sendable {
     let statements: [PsqlText]
@@ -73,17 +75,9 @@ package struct CommandText: ExpressibleByStringInterpolation, Sendable {
 
         package mutating func appendInterpolation(_ value: String) {
             let value = Pasted.oneLine(value)
-            let isPlain = !value.isEmpty && !value.hasPrefix("-") && value.utf8.allSatisfy(Self.isPlain)
+            let isPlain =
+                !value.isEmpty && !value.hasPrefix("-") && value.utf8.allSatisfy { $0.isAlphanumeric || "-._/:,".utf8.contains($0) }
             text += isPlain ? value : "'\(Pasted.quoted(value, by: #"'\''"#))'"
-        }
-
-        private static func isPlain(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: ","):
-                true
-            default: false
-            }
         }
     }
 }

@@ -24,11 +24,8 @@ struct Cookies: Sendable {
     var endSession: String { "\(session)=; Max-Age=0" + attributes }
 
     func setNotice(_ words: String) -> String {
-        let encoded = words.utf8.prefix(1000).map { byte in
-            let digits = String(byte, radix: 16)
-            return "%" + (digits.count < 2 ? "0" : "") + digits
-        }
-        return "\(notice)=\(encoded.joined()); Max-Age=30" + attributes
+        let encoded = words.utf8.prefix(1000).map(PercentEncoding.escape).joined()
+        return "\(notice)=\(encoded); Max-Age=30" + attributes
     }
 
     var endNotice: String { "\(notice)=; Max-Age=0" + attributes }

@@ -1,6 +1,5 @@
 import Logging
 import Postgres
-import SQL
 
 /// The transactions of requests. Each first finds out who asks, then has the rights of that person only.
 struct ConsoleTransactions: Sendable {

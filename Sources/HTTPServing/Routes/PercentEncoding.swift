@@ -16,11 +16,14 @@ package enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
+    /// The escape of a byte.
+    package static func escape(_ byte: UInt8) -> String { "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) }
+
     /// A text for a log: everything but visible ASCII is encoded, and what exceeds `maximumBytes` is left out.
     static func printable(_ text: String, maximumBytes: Int) -> String {
         let start = text.utf8.prefix(maximumBytes).map { byte in
             let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-            return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            return isPlain ? String(UnicodeScalar(byte)) : escape(byte)
         }
         return start.joined() + (text.utf8.count > maximumBytes ? "..." : "")
     }

@@ -83,6 +83,20 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Scheme and authority with which AsyncHTTPClient reaches the listener from this machine. Nil for an inherited socket, and where the
+    /// operating system chooses the port.
+    package var origin: String? {
+        switch kind {
+        // The host of `http+unix` is the path of the socket, escaped.
+        case .unix(let path): "http+unix://" + path.utf8.map(PercentEncoding.escape).joined()
+        case .tcp(_, port: 0), .inherited: nil
+        // A server that listens on all addresses also listens on loopback.
+        case .tcp("0.0.0.0", let port): "http://127.0.0.1:\(port)"
+        case .tcp("::", let port): "http://[::1]:\(port)"
+        case .tcp: "http://\(description)"
+        }
+    }
+
     /// How many clients wait until the process accepts them. For a socket that is inherited, they also wait while no process accepts.
     private static var backlog: CInt { 4096 }
 

@@ -1,5 +1,4 @@
 import AppStore
-import FoundationEssentials
 import Outbox
 import Postgres
 import SQL
@@ -11,7 +10,7 @@ struct HistoryStore: Sendable {
 
     /// Makes the windows that are due.
     func plan(_ lanes: [CallLane]) async throws {
-        _ = try await query(Statement(.historyPlan, ["bundle_ids": lanes.map(\.bundleID), "environments": Self.environments(lanes)]))
+        _ = try await pool.query(Statement(.historyPlan, ["bundle_ids": lanes.map(\.bundleID), "environments": Self.environments(lanes)]))
     }
 
     func lease(_ lanes: [CallLane], near: Int, days: Int) async throws -> [HistoryWindow] {
@@ -22,7 +21,7 @@ struct HistoryStore: Sendable {
                 "seconds": Int32(leaseSeconds),
             ]
         )
-        return try await query(statement).map(HistoryWindow.init)
+        return try await pool.query(statement).map(HistoryWindow.init)
     }
 
     /// Stores a page and renews the lease. Returns how many events it became, nil when the lease is over: another one has begun, or the
@@ -41,14 +40,14 @@ struct HistoryStore: Sendable {
                 "last_results": records.map(\.lastResult), "succeeded": records.map(\.succeeded), "bodies": records.map(\.eventBody),
             ]
         )
-        return try await query(statement)[0].decode(0, as: Int32?.self).map { Int($0) }
+        return try await pool.query(statement)[0].decode(0, as: Int32?.self).map { Int($0) }
     }
 
     /// Ends a lease without a page.
     ///
     /// - Parameter counts: whether it is a failure of the window.
     func postpone(_ window: HistoryWindow, reason: String?, for delay: Duration, counts: Bool) async throws {
-        _ = try await query(
+        _ = try await pool.query(
             Statement(
                 .historyPostpone,
                 [
@@ -61,34 +60,30 @@ struct HistoryStore: Sendable {
 
     /// Lets a window begin again with its first page; too often, and it is halved. The lease goes on.
     func restart(_ window: HistoryWindow) async throws {
-        _ = try await query(Statement(.historyRestart, ["window_id": window.id, "epoch": window.epoch]))
+        _ = try await pool.query(Statement(.historyRestart, ["window_id": window.id, "epoch": window.epoch]))
     }
 
     /// Moves the start of a window forward by an hour. Returns the new start, nil when another lease has begun.
     func advance(_ window: HistoryWindow) async throws -> Timestamp? {
-        let row = try await query(Statement(.historyAdvance, ["window_id": window.id, "epoch": window.epoch]))[0]
+        let row = try await pool.query(Statement(.historyAdvance, ["window_id": window.id, "epoch": window.epoch]))[0]
         return try row.decode(0, as: PostgresTimestamp?.self).map { Timestamp(millisecondsSince1970: $0.millisecondsSince1970) }
     }
 
     /// Compares what was pushed with a second walk. Returns whether it is done, nil when another lease has begun.
     func compare(_ window: HistoryWindow) async throws -> Bool? {
         let statement = Statement(.historyCompare, ["window_id": window.id, "epoch": window.epoch, "seconds": Int32(leaseSeconds)])
-        return try await query(statement)[0].decode(0, as: Bool?.self)
+        return try await pool.query(statement)[0].decode(0, as: Bool?.self)
     }
 
     /// Gives records their class whose event has an outcome.
     func classify() async throws {
         var after: Int64? = 0
         while let next = after {
-            after = try await query(Statement(.historyClassify, ["after": next]))[0].decode(0, as: Int64?.self)
+            after = try await pool.query(Statement(.historyClassify, ["after": next]))[0].decode(0, as: Int64?.self)
         }
     }
 
     private static func environments(_ lanes: [CallLane]) -> [String] { lanes.map(\.environment.rawValue) }
-
-    private func query(_ statement: Statement) async throws -> Rows {
-        try await pool.withConnection { try await $0.query(statement) }
-    }
 }
 
 extension HistoryWindow {

@@ -28,7 +28,7 @@ struct ImportStore: Sendable {
                 "depths": slots.map(\.lane.depth.rawValue), "slots": slots.map { Int32($0.count) }, "seconds": Int32(leaseSeconds),
             ]
         )
-        return try await query(statement).map(ImportChunk.init)
+        return try await pool.query(statement).map(ImportChunk.init)
     }
 
     /// Stores an answer and renews the lease. Returns nil when another lease has begun.
@@ -67,14 +67,14 @@ struct ImportStore: Sendable {
             .importRenewLease,
             ["import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "seconds": Int32(leaseSeconds)]
         )
-        return try await query(statement)[0].decode(0)
+        return try await pool.query(statement)[0].decode(0)
     }
 
     /// Ends a lease.
     ///
     /// - Parameter counts: whether it failed.
     func end(_ chunk: ImportChunk, reason: String?, after delay: Duration, counts: Bool) async throws {
-        _ = try await query(
+        _ = try await pool.query(
             Statement(
                 .importEndLease,
                 [
@@ -86,14 +86,10 @@ struct ImportStore: Sendable {
     }
 
     /// Makes users owners, of one chunk. Returns whether one was due.
-    func link() async throws -> Bool { try await query(Statement(.importLinkOwners))[0].decode(0) }
+    func link() async throws -> Bool { try await pool.query(Statement(.importLinkOwners))[0].decode(0) }
 
     private func did(_ statement: Statement) async throws -> Did? {
-        try await query(statement)[0].decode(0, as: String?.self).flatMap(Did.init)
-    }
-
-    private func query(_ statement: Statement) async throws -> Rows {
-        try await pool.withConnection { try await $0.query(statement) }
+        try await pool.query(statement)[0].decode(0, as: String?.self).flatMap(Did.init)
     }
 }
 

@@ -99,7 +99,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
             markers.forget(batch.lane)
             inFlight.end(batch.lane)
         }
-        let rows = try await pool.withConnection { try await $0.query(QueueStatements.reserveIsolated(lane: batch.lane)) }
+        let rows = try await pool.query(QueueStatements.reserveIsolated(lane: batch.lane))
         guard let event = try rows.first?.decode("event_id", as: Int64.self) else { return nil }
         do {
             return try await commit(&batch, single: event)
@@ -119,7 +119,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
         let look = cursor.nextLook()
         let begun = ContinuousClock.now
         do {
-            let rows = try await pool.withConnection { try await $0.query(QueueStatements.probe(look)) }
+            let rows = try await pool.query(QueueStatements.probe(look))
             let probe = try QueueStatements.probe(rows, look)
             cursor.observe(probe, after: .now - begun)
             return probe.isDue

@@ -1,5 +1,4 @@
 package import Metrics
-import Postgres
 
 /// What the queue counts: its batches, and what became of their events.
 package struct QueueMetrics: Sendable {

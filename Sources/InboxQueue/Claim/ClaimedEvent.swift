@@ -17,18 +17,6 @@ package struct ClaimedEvent: Sendable {
     /// Since when each run has been blocked; nil when the last one was not, and before the event runs by itself.
     var blockedSince: PostgresTimestamp?
 
-    package init(
-        eventID: Int64,
-        source: String,
-        receivedAt: PostgresTimestamp,
-        claimedAt: PostgresTimestamp,
-        attempts: Int,
-        body: [UInt8]
-    ) {
-        self.init(eventID: eventID, claimedAt: claimedAt, attempts: attempts, run: 1)
-        (self.source, self.receivedAt, self.body) = (source, receivedAt, body)
-    }
-
     /// An event whose body has not been read.
     init(eventID: Int64, claimedAt: PostgresTimestamp, attempts: Int, run: Int32) {
         self.eventID = eventID

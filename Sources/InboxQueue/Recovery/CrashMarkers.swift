@@ -42,7 +42,7 @@ final class CrashMarkers: Sendable {
     /// Marks the events of a batch. It goes on without a marker when that fails: the danger is rare, and the next process has markers again.
     func mark(_ events: [Int64], lane: QueueStatements.Lane) async {
         do {
-            _ = try await side.withConnection { try await $0.query(QueueStatements.mark(events, lane: lane)) }
+            _ = try await side.query(QueueStatements.mark(events, lane: lane))
         } catch {
             // The marker may be there all the same: only its answer was lost.
             forget(lane)
@@ -69,7 +69,7 @@ final class CrashMarkers: Sendable {
         }
         do {
             let recover = QueueStatements.recover(removing: lanes.sorted(), configuration, grace: grace)
-            let report = try RecoveryReport(await pool.withConnection { try await $0.query(recover) }[0])
+            let report = try RecoveryReport(await pool.query(recover)[0])
             let wasAway = state.withLock { state in
                 if report.lost > 0 { state.neededUntil = max(state.neededUntil, .now + Self.neededAfterLoss) }
                 defer { state.isAway = false }

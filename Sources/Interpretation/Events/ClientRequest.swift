@@ -23,24 +23,8 @@ package struct ClientRequest: Sendable {
 
     /// Checks that genuine content is what the client asked for.
     func check(_ environment: AppStoreEnvironment?, _ bundleID: String?, _ diagnostics: VerificationDiagnostics?) throws(EventRefusal) {
-        diagnostics?.begin("request", requiring: .request)
-        for (step, refusal) in [(.environment, refusal(of: environment)), (.app, refusal(of: bundleID))]
-            as [(VerificationStep, VerificationReason?)]
-        {
-            diagnostics?.record(step, refusal)
-            if let refusal { throw EventRefusal(refusal.rawValue) }
-        }
-    }
-
-    /// The content must name its environment: nothing else proves it, and Sandbox purchases cost nothing.
-    private func refusal(of environment: AppStoreEnvironment?) -> VerificationReason? {
-        guard let environment else { return .environmentMissing }
-        return environment == self.environment ? nil : .wrongEnvironment
-    }
-
-    private func refusal(of bundleID: String?) -> VerificationReason? {
-        guard let bundleIDs else { return nil }
-        guard let bundleID else { return .bundleMissing }
-        return bundleIDs.contains(bundleID) ? nil : .wrongBundle
+        let environment = VerificationReason.refusing(environment, unless: self.environment)
+        let app = bundleIDs.flatMap { VerificationReason.refusing(bundleID, unlessAmong: $0) }
+        try EventRefusal.check("request", [(.environment, environment), (.app, app)], diagnostics)
     }
 }

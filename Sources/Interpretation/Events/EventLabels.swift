@@ -1,7 +1,4 @@
-import AppStore
-import AppStoreVerification
 package import FoundationEssentials
-import Ledger
 
 /// What a verified event says of itself, so that people can find it. Empty where nothing was verified.
 ///

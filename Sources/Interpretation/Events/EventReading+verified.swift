@@ -67,6 +67,32 @@ extension EventRefusal {
         let reason = rejection.reason.rawValue
         self.init(reason, rejection.isRetryable ? .retryable(error: "\(reason) in \(rejection.location)") : .rejected)
     }
+
+    /// Records these checks of genuine content as a part, up to the first that fails, whose reason is thrown.
+    static func check(
+        _ part: String,
+        _ steps: [(VerificationStep, VerificationReason?)],
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(EventRefusal) {
+        diagnostics?.begin(part, requiring: steps.map(\.0))
+        for (step, reason) in steps {
+            diagnostics?.record(step, reason)
+            if let reason { throw EventRefusal(reason.rawValue) }
+        }
+    }
+}
+
+extension VerificationReason {
+    /// The content must name its environment: nothing else proves it, and Sandbox purchases cost nothing.
+    static func refusing(_ environment: AppStoreEnvironment?, unless demanded: AppStoreEnvironment) -> VerificationReason? {
+        guard let environment else { return .environmentMissing }
+        return environment == demanded ? nil : .wrongEnvironment
+    }
+
+    static func refusing(_ bundleID: String?, unlessAmong demanded: [String]) -> VerificationReason? {
+        guard let bundleID else { return .bundleMissing }
+        return demanded.contains(bundleID) ? nil : .wrongBundle
+    }
 }
 
 /// Verified content of an event.

@@ -8,23 +8,17 @@ struct OutboxStore: Sendable {
 
     /// Leases due calls of these kinds in these lanes: those of the lowest priority number first, and of them those that wait longest. A call whose lease has expired is due.
     func lease(_ kinds: [String], in lanes: [CallLane], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
-        let rows = try await pool.withConnection { connection in
-            try await connection.query(Self.lease(kinds, in: lanes, atMost: count, for: length))
-        }
-        return try rows.map(LeasedCall.init)
+        try await pool.query(Self.lease(kinds, in: lanes, atMost: count, for: length)).map(LeasedCall.init)
     }
 
     /// False when there is a later lease.
     func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict) async throws -> Bool {
-        let rows = try await pool.withConnection { connection in try await connection.query(Self.settle(call, verdict)) }
-        return !rows.isEmpty
+        try await !pool.query(Self.settle(call, verdict)).isEmpty
     }
 
     /// Ends a lease without a result.
     func release(_ call: LeasedCall) async throws {
-        _ = try await pool.withConnection { connection in
-            try await connection.execute(Statement(.outboxReleaseCall, ["call_id": call.callID, "epoch": call.epoch]))
-        }
+        _ = try await pool.query(Statement(.outboxReleaseCall, ["call_id": call.callID, "epoch": call.epoch]))
     }
 
     static func lease(_ kinds: [String], in lanes: [CallLane], atMost count: Int, for length: Duration) -> Statement {

@@ -13,7 +13,6 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 }
 
 extension SQLState {
-    package static let warning = SQLState(rawValue: "01000")
     package static let featureNotSupported = SQLState(rawValue: "0A000")
     package static let foreignKeyViolation = SQLState(rawValue: "23503")
     package static let uniqueViolation = SQLState(rawValue: "23505")

@@ -33,9 +33,6 @@ package final class ConnectionPool: Service {
         state = Mutex(State(limit: configuration.maxConnections))
     }
 
-    /// How long one round trip may take, including a COMMIT with its commit statements.
-    package var statementDeadline: Duration { options.statementDeadline }
-
     /// Totals since the pool was created.
     package var counts: Counts { tally.withLock(\.self) }
 
@@ -76,6 +73,11 @@ package final class ConnectionPool: Service {
     @discardableResult
     package nonisolated(nonsending) func withTransaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
         try await withConnection { connection in try await connection.withTransaction(body) }
+    }
+
+    /// Leases a connection for one statement and returns its rows.
+    package nonisolated(nonsending) func query(_ statement: Statement) async throws -> Rows {
+        try await withConnection { connection in try await connection.query(statement) }
     }
 
     /// Refuses new callers and closes idle connections. Returns when all leased connections are released and no attempt to open one is left.

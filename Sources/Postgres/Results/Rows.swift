@@ -20,9 +20,6 @@ package struct Rows: RandomAccessCollection, Sendable {
         precondition(position >= 0 && position < count, "row \(position) of \(count)")
         return Row(result: result, columns: columns, index: position)
     }
-
-    /// The names of the columns, in order.
-    package var columnNames: [String] { columns.names }
 }
 
 /// The names and positions of a result's columns; of equal names the first counts.

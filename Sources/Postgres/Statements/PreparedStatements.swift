@@ -20,8 +20,6 @@ struct PreparedStatements {
         self.limit = limit
     }
 
-    var count: Int { entries.count }
-
     /// The steps that run `statement`: Parse and execute if its plan is missing, otherwise one.
     mutating func steps(for statement: Statement) -> [PipelineStep] {
         guard limit > 0 else { return [PipelineStep(command: .query, statement: statement, purpose: .answer)] }

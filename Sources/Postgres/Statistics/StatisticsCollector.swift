@@ -1,5 +1,6 @@
 import FoundationEssentials
 package import Logging
+import Reporting
 import ServiceLifecycle
 import Synchronization
 
@@ -20,16 +21,11 @@ package final class StatisticsCollector<Numbers: Statistics>: Service {
         package let time: Double
     }
 
-    private struct State {
-        var latest: Reading?
-        /// Whether the last query failed.
-        var isFailing = false
-    }
-
     private let pool: ConnectionPool
     private let interval: Duration
     private let logger: Logger
-    private let state = Mutex(State())
+    private let reading = Mutex<Reading?>(nil)
+    private let failing = EdgeTrigger()
 
     /// - Parameters:
     ///   - pool: must have a spare connection.
@@ -41,7 +37,7 @@ package final class StatisticsCollector<Numbers: Statistics>: Service {
     }
 
     /// The latest numbers; nil before the first and while they cannot be read, because old ones would hide the outage.
-    package var latest: Reading? { state.withLock(\.latest) }
+    package var latest: Reading? { reading.withLock(\.self) }
 
     /// Collects until graceful shutdown.
     package func run() async throws {
@@ -61,31 +57,17 @@ package final class StatisticsCollector<Numbers: Statistics>: Service {
     package func collect() async -> Bool {
         let metadata: Logger.Metadata = [LogKey.statement: "\(Numbers.statement)"]
         do {
-            let rows = try await pool.withConnection { try await $0.query(Numbers.statement) }
-            guard let row = rows.first else { throw PostgresError(.decoding, "no row came") }
-            let reading = Reading(numbers: try Numbers(row), time: Date.now.timeIntervalSince1970)
-            if replace(with: State(latest: reading)).isFailing { logger.notice("statistics can be read again", metadata: metadata) }
+            guard let row = try await pool.query(Numbers.statement).first else { throw PostgresError(.decoding, "no row came") }
+            let latest = Reading(numbers: try Numbers(row), time: Date.now.timeIntervalSince1970)
+            reading.withLock { $0 = latest }
+            if failing.ended() { logger.notice("statistics can be read again", metadata: metadata) }
             return true
         } catch {
-            let isReported = error.isDatabaseOutage
-            let wasFailing = state.withLock { state in
-                defer { state = State(isFailing: state.isFailing || !isReported) }
-                return state.isFailing
-            }
-            // A warning for the first failure only.
-            logger.log(
-                level: wasFailing || isReported ? .debug : .warning,
-                "statistics cannot be read",
-                metadata: metadata.merging([LogKey.error: "\(error)"]) { $1 }
-            )
+            reading.withLock { $0 = nil }
+            // The pool reports an outage.
+            let level: Logger.Level = !error.isDatabaseOutage && failing.began() ? .warning : .debug
+            logger.log(level: level, "statistics cannot be read", metadata: metadata.merging([LogKey.error: "\(error)"]) { $1 })
             return false
-        }
-    }
-
-    private func replace(with new: State) -> State {
-        state.withLock { state in
-            defer { state = new }
-            return state
         }
     }
 }

@@ -36,7 +36,7 @@ package struct RevocationRegister: Sendable {
 
     /// Records that certificates sign.
     func see(_ seen: [IssuedCertificate]) async throws {
-        _ = try await query(
+        _ = try await pool.query(
             Statement(.certificateSee, ["certificates": seen.map(\.certificate.der), "issuers": seen.map(\.issuer.der)])
         )
     }
@@ -44,7 +44,7 @@ package struct RevocationRegister: Sendable {
     /// Leases the next certificate that is due.
     func lease(for length: Duration) async throws -> LeasedCertificate? {
         let seconds = Int32(clamping: length.milliseconds / 1000)
-        return try await query(Statement(.certificateLease, ["seconds": seconds])).first.map(LeasedCertificate.init)
+        return try await pool.query(Statement(.certificateLease, ["seconds": seconds])).first.map(LeasedCertificate.init)
     }
 
     /// False when there is a later lease.
@@ -65,10 +65,6 @@ package struct RevocationRegister: Sendable {
                 "error": error, "wait_ms": wait.milliseconds,
             ]
         )
-        return try await query(statement).first?.decode("is_ours") ?? false
-    }
-
-    private func query(_ statement: Statement) async throws -> Rows {
-        try await pool.withConnection { try await $0.query(statement) }
+        return try await pool.query(statement).first?.decode("is_ours") ?? false
     }
 }

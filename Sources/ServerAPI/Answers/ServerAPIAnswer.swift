@@ -1,5 +1,4 @@
 package import AppStore
-import Outbox
 
 /// An answer of the App Store Server API with a status of 2xx.
 package struct ServerAPIAnswer: Sendable {
@@ -8,15 +7,12 @@ package struct ServerAPIAnswer: Sendable {
     package let body: [UInt8]
     /// When this process sent the request.
     package let askedAt: Timestamp
-    /// What Apple's support asks for.
-    package let requestID: String?
     let request: ServerAPIRequest
 
-    package init(status: Int, body: [UInt8], askedAt: Timestamp, requestID: String? = nil, to request: ServerAPIRequest) {
+    package init(status: Int, body: [UInt8], askedAt: Timestamp, to request: ServerAPIRequest) {
         self.status = status
         self.body = body
         self.askedAt = askedAt
-        self.requestID = requestID
         self.request = request
     }
 }

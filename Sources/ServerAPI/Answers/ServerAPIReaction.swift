@@ -33,7 +33,7 @@ enum ServerAPIReaction: Hashable, Sendable {
             }
             switch error.code.advice {
             case .retry, .notYet: self = .later(ServerAPIDelay("apple_\(error.code.rawValue)", notBefore: delay))
-            default: self = .refused(ServerAPIRefusal(status: answer.status, code: error.code, message: error.message))
+            default: self = .refused(ServerAPIRefusal(code: error.code, message: error.message))
             }
         default:
             let reason = error.map { "apple_\($0.code.rawValue)" } ?? "http_\(answer.status)"

@@ -51,16 +51,13 @@ package struct ServerAPIDelay: Hashable, Sendable {
 /// The refusal of a request, by Apple or, before it is sent, by this program.
 package struct ServerAPIRefusal: Hashable, Sendable {
     /// A value of the path is missing or would name another path. Nothing was sent.
-    package static let incompletePath = ServerAPIRefusal(status: 0, code: .notSent, message: "not sent: a value of the path is missing")
+    package static let incompletePath = ServerAPIRefusal(code: .notSent, message: "not sent: a value of the path is missing")
 
-    /// The HTTP status; 0 where nothing was sent.
-    package let status: Int
     package let code: ServerAPIErrorCode
     /// Apple's words, on one line and shortened; empty when there are none.
     package let message: String
 
-    package init(status: Int, code: ServerAPIErrorCode, message: String = "") {
-        self.status = status
+    package init(code: ServerAPIErrorCode, message: String = "") {
         self.code = code
         self.message = message
     }

@@ -38,7 +38,7 @@ package final class SharedBudget: APIBudget {
         guard let wanted else { return .granted }
         do {
             let statement = Self.take(endpoint, lane, urgency, wanted: wanted, share: share)
-            let row = try await pool.withConnection { try await $0.query(statement) }[0]
+            let row = try await pool.query(statement)[0]
             if outage.ended() { logger.notice("the budget of the App Store Server API can be used again") }
             let granted = Int(try row.decode("granted", as: Int32.self))
             guard granted > 0 else {
@@ -57,8 +57,7 @@ package final class SharedBudget: APIBudget {
             for name in wallets.keys where name.endpoint == endpoint && name.lane == lane { wallets[name]?.empty() }
         }
         do {
-            let statement = Self.block(endpoint, lane, for: delay)
-            _ = try await pool.withConnection { try await $0.query(statement) }
+            _ = try await pool.query(Self.block(endpoint, lane, for: delay))
         } catch {
             failed(error)
         }

@@ -1,6 +1,5 @@
 package import Outbox
 import Postgres
-import ServiceLifecycle
 
 /// Makes the calls of some kinds that ask the App Store Server API, for the apps that have a key. The class of the requests is the call's
 /// priority.

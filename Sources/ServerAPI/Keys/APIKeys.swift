@@ -19,11 +19,6 @@ package struct APIKeys: Sendable {
         self.lanes = lanes.filter { Self.issuer(of: $0.bundleID, issuers, grouped) != nil }
     }
 
-    package var isEmpty: Bool { keys.isEmpty }
-
-    /// Sorted by issuer.
-    package var all: [APIKey] { keys.sorted { $0.key < $1.key }.flatMap(\.value) }
-
     /// The keys that sign for the app, in the order in which they are tried.
     package func keys(of bundleID: String) -> [APIKey] {
         Self.issuer(of: bundleID, issuers, keys).flatMap { keys[$0] } ?? []

@@ -8,15 +8,4 @@ package enum ServerAPIClass: Int, CaseIterable, Sendable {
     case reconcile
     case history
     case `import`
-
-    /// The name in metrics and in `appstore.api_budgets`.
-    package var name: String {
-        switch self {
-        case .deadline: "deadline"
-        case .interactive: "interactive"
-        case .reconcile: "reconcile"
-        case .history: "history"
-        case .import: "import"
-        }
-    }
 }

@@ -19,8 +19,6 @@ package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
     case testNotification = "test_notification"
     case testStatus = "test_status"
     case notificationHistory = "notification_history"
-    case customerGroups = "customer_groups"
-    case groupMembers = "group_members"
 
     package var method: OutboundRequest.Method {
         switch self {
@@ -49,8 +47,6 @@ package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
         case .testNotification: "/inApps/v1/notifications/test"
         case .testStatus: "/inApps/v1/notifications/test/{testNotificationToken}"
         case .notificationHistory: "/inApps/v1/notifications/history"
-        case .customerGroups: "/groups/v1/currentGroups/{anyTransactionId}"
-        case .groupMembers: "/groups/v1/group/{groupId}"
         }
     }
 

@@ -58,7 +58,7 @@ extension RequestQuery {
     fileprivate func atLeast() throws(Problem) -> FeedEnd? {
         guard let text = values["at_least"] else { return nil }
         guard let cursor = FeedCursor(text), let generation = cursor.generation, let position = cursor.position else {
-            throw .invalidParameter("at_least", "at_least must be a cursor of the feed, such as 3.184967.")
+            throw .invalidParameter("at_least", "at_least must be a cursor of the feed, such as 1.184967.")
         }
         return FeedEnd(generation: generation, position: position)
     }

@@ -1,4 +1,3 @@
-import AppStore
 import HTTPServing
 import NIOCore
 import NIOHTTP1

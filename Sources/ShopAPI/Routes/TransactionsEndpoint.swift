@@ -1,6 +1,5 @@
 import AppStore
 import HTTPServing
-import Interpretation
 import StrictJSON
 
 /// `POST /v1/transactions`: stores a StoreKit transaction of a client, and answers its outcome if the event settles in time.

@@ -1,5 +1,3 @@
-import AppStore
-import Feed
 import Postgres
 import StrictJSON
 

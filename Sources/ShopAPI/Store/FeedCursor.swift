@@ -1,7 +1,7 @@
 import AppStore
 import Postgres
 
-/// A place in the feed, as a client names it: `3.184967`, `begin`, `now`, or `time:2026-11-01T00:00:00Z`.
+/// A place in the feed, as a client names it: `1.184967`, `begin`, `now`, or `time:2026-11-01T00:00:00Z`.
 struct FeedCursor: Hashable, Sendable, LosslessStringConvertible {
     /// The generation of `position`; nil for `begin`, `now` and an instant.
     let generation: Int32?
@@ -15,7 +15,7 @@ struct FeedCursor: Hashable, Sendable, LosslessStringConvertible {
     /// After the latest entry.
     static let now = FeedCursor(generation: nil, position: nil, since: nil)
 
-    static let rule = "must be a cursor of an earlier answer, such as 3.184967, or begin, now, or time:2026-11-01T00:00:00Z."
+    static let rule = "must be a cursor of an earlier answer, such as 1.184967, or begin, now, or time:2026-11-01T00:00:00Z."
 
     private init(generation: Int32?, position: Int64?, since: PostgresTimestamp?) {
         (self.generation, self.position, self.since) = (generation, position, since)

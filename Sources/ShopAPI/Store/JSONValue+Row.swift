@@ -3,14 +3,9 @@ import Postgres
 import StrictJSON
 
 extension JSONValue {
-    /// Text, or null.
-    static func optional(_ text: String?) -> JSONValue {
-        text.map { .string($0) } ?? .null
-    }
-
     /// A column of text.
     static func text(_ row: Row, _ column: String) throws -> JSONValue {
-        .optional(try row.decode(column))
+        .optional(try row.decode(column, as: String?.self))
     }
 
     /// A boolean column.
@@ -20,7 +15,7 @@ extension JSONValue {
 
     /// A column of integers.
     static func integer(_ row: Row, _ column: String) throws -> JSONValue {
-        try row.decode(column, as: Int32?.self).map { .integer($0) } ?? .null
+        .optional(try row.decode(column, as: Int32?.self))
     }
 
     /// A column of instants, in RFC 3339 form.

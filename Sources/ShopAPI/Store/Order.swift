@@ -1,4 +1,3 @@
-import AppStore
 import FoundationEssentials
 import Postgres
 import StrictJSON
@@ -33,7 +32,7 @@ struct Order: Sendable {
             "orderedAt": try .instant(row, "ordered_at"),
             "paidAt": try .instant(row, "paid_at"),
             "quantity": try .integer(row, "quantity"),
-            "price": try row.decode("price", as: Int64?.self).map { .integer($0) } ?? .null,
+            "price": .optional(try row.decode("price", as: Int64?.self)),
             "currency": try .text(row, "currency"),
             "transactionId": try .text(row, "transaction_id"),
             "originalTransactionId": try .text(row, "original_transaction_id"),

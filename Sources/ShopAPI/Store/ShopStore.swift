@@ -1,7 +1,6 @@
 import AppStore
 import FoundationEssentials
 import HTTPServing
-import Interpretation
 import Logging
 import Postgres
 import SQL

@@ -34,7 +34,6 @@ struct EndpointDeliveries: Sendable {
         let isProbe: Bool
     }
 
-    let name: String
     var settings: EndpointSettings
     var phase = Phase.serving
     /// After this, another process may have the lease.
@@ -81,16 +80,18 @@ struct EndpointDeliveries: Sendable {
 
     /// Bounds that are the same for all endpoints.
     struct Limits: Sendable {
-        var settlePause: Duration = .milliseconds(50)
-        var settleCount = 100
-        var outage = Backoff(base: .milliseconds(200), cap: .seconds(5))
-        var bytes = 2_097_152
+        /// For how long a report waits for others, so that they are settled together.
+        let settlePause: Duration = .milliseconds(50)
+        let settleCount = 100
+        /// The pauses while the database is unavailable.
+        let outage = Backoff(base: .milliseconds(200), cap: .seconds(5))
+        /// How many bytes of one endpoint's bodies are in memory. A larger body comes alone.
+        let bytes = 2_097_152
         /// The owner's heart beats after each wait.
         var longestWait: Duration = .seconds(1)
     }
 
-    init(_ lease: EndpointLease, limits: Limits, leaseEnd: Instant, at now: Instant) {
-        name = lease.name
+    init(_ lease: EndpointLease, limits: Limits = Limits(), leaseEnd: Instant, at now: Instant) {
         settings = lease.settings
         self.limits = limits
         self.leaseEnd = leaseEnd

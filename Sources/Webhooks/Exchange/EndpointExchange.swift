@@ -2,7 +2,6 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 
 /// Sends requests to endpoints over HTTP/1.1, as the policy allows.
 ///

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Postgres
 import SQL
 
@@ -8,7 +7,7 @@ struct WebhookStore: Sendable {
 
     /// Leases endpoints that no process serves.
     func lease(atMost slots: Int, seconds: Int) async throws -> [EndpointLease] {
-        let rows = try await query(Statement(.webhookLease, ["slots": Int32(slots), "seconds": Int32(seconds)]))
+        let rows = try await pool.query(Statement(.webhookLease, ["slots": Int32(slots), "seconds": Int32(seconds)]))
         return try rows.map(EndpointLease.init)
     }
 
@@ -28,7 +27,7 @@ struct WebhookStore: Sendable {
                 "seconds": Int32(seconds),
             ]
         )
-        return try await query(statement).map { row in
+        return try await pool.query(statement).map { row in
             Polled(name: try row.decode("name"), hasWork: try row.decode("has_work"), settings: try EndpointSettings(row))
         }
     }
@@ -42,7 +41,7 @@ struct WebhookStore: Sendable {
             ]
         )
         var taken = TakenEntries()
-        for row in try await query(statement) {
+        for row in try await pool.query(statement) {
             let position: Int64 = try row.decode("position")
             switch try row.decode("kind", as: String.self) {
             case "through": taken.through = position
@@ -55,17 +54,13 @@ struct WebhookStore: Sendable {
 
     /// False when another lease has begun.
     func settle(_ settlement: DeliverySettlement, name: String, epoch: Int64) async throws -> Bool {
-        let rows = try await query(settlement.statement(name: name, epoch: epoch))
+        let rows = try await pool.query(settlement.statement(name: name, epoch: epoch))
         return try rows.first?.decode("is_ours") ?? false
     }
 
     /// Ends a lease.
     func release(name: String, epoch: Int64) async throws {
-        _ = try await query(Statement(.webhookRelease, ["name": name, "epoch": epoch]))
-    }
-
-    private func query(_ statement: Statement) async throws -> Rows {
-        try await pool.withConnection { try await $0.query(statement) }
+        _ = try await pool.query(Statement(.webhookRelease, ["name": name, "epoch": epoch]))
     }
 }
 

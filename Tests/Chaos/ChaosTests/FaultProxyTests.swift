@@ -1,4 +1,3 @@
-import EndToEndTesting
 import Postgres
 import PostgresTesting
 import Synchronization

@@ -1,5 +1,4 @@
 import EndToEndTesting
-import Foundation
 import Postgres
 import PostgresTesting
 

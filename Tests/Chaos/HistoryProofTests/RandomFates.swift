@@ -1,9 +1,7 @@
 import AppStore
 import EndToEndTesting
-import Foundation
 import Randomness
 import StoreSimulator
-import StoreSimulatorServer
 
 /// What a simulated store has sent during the last month, each notification with a random fate.
 struct RandomFates: Sendable {

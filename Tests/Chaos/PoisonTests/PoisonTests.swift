@@ -1,6 +1,5 @@
 import InboxTesting
 import Postgres
-import PostgresTesting
 import TemporaryPostgres
 import Testing
 

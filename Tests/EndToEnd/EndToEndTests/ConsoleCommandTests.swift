@@ -1,5 +1,4 @@
 import EndToEndTesting
-import Glibc
 import Postgres
 import PostgresTesting
 import Testing

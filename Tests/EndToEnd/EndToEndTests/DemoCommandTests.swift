@@ -1,8 +1,6 @@
-import AppStore
 import EndToEndTesting
 import Foundation
 import Postgres
-import StoreSimulator
 import Testing
 
 extension EndToEndInterfaces {

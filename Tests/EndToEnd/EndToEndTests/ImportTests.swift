@@ -1,7 +1,5 @@
-import AppStore
 import EndToEndTesting
 import Foundation
-import Postgres
 import PostgresTesting
 import Testing
 

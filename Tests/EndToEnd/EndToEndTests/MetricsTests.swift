@@ -3,7 +3,6 @@ import Foundation
 import Postgres
 import PostgresTesting
 import PrometheusTesting
-import StoreSimulator
 import Testing
 
 extension EndToEndInterfaces {

@@ -1,9 +1,7 @@
-import AppStore
 import EndToEndTesting
 import Foundation
 import Postgres
 import PostgresTesting
-import StoreSimulator
 import Testing
 
 extension EndToEndInterfaces {

@@ -1,6 +1,4 @@
 import EndToEndTesting
-import Postgres
-import PostgresTesting
 import Testing
 
 extension EndToEndInterfaces {

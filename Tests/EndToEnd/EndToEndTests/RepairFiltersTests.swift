@@ -1,9 +1,6 @@
-import AppStore
 import EndToEndTesting
-import Foundation
 import Postgres
 import PostgresTesting
-import StoreSimulator
 import Testing
 
 extension EndToEndInterfaces {

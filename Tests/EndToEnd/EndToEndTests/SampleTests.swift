@@ -1,6 +1,4 @@
 import EndToEndTesting
-import Foundation
-import Postgres
 import Testing
 
 extension EndToEnd {

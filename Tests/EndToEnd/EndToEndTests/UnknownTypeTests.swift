@@ -2,7 +2,6 @@ import AppStore
 import EndToEndTesting
 import Foundation
 import Postgres
-import PostgresTesting
 import StoreSimulator
 import Testing
 

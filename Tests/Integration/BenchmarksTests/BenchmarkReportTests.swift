@@ -1,4 +1,3 @@
-import AppStore
 import Benchmarks
 import StrictJSON
 import Testing

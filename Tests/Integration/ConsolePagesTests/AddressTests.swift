@@ -1,7 +1,4 @@
 import HTTPServingTesting
-import InboxTesting
-import Postgres
-import PostgresTesting
 import Testing
 
 /// Addresses that people or their bookmarks send, and those that pages link to.

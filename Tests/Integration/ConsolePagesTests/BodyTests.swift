@@ -1,10 +1,7 @@
 import AppStore
-import Console
 import HTTPServingTesting
-import InboxTesting
 import Interpretation
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
 

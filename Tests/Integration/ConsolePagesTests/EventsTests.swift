@@ -2,7 +2,6 @@ import Console
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 struct EventsTests {

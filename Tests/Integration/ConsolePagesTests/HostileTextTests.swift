@@ -1,8 +1,6 @@
 @testable import Console
 import HTTPServingTesting
-import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 struct HostileTextTests {

@@ -1,7 +1,6 @@
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 struct OutgoingTests {

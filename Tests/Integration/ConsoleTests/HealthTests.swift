@@ -1,5 +1,4 @@
 import HTTPServingTesting
-import InboxTesting
 import Postgres
 import PostgresTesting
 import Synchronization

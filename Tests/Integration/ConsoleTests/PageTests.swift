@@ -1,7 +1,5 @@
-import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 @testable import Console

@@ -1,8 +1,6 @@
-import HTTPServing
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 @testable import Console

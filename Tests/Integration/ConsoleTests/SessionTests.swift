@@ -4,8 +4,6 @@ import Postgres
 import PostgresTesting
 import Testing
 
-@testable import Console
-
 /// How people log in, and when their sessions end.
 struct SessionTests {
     @Test(arguments: [("appstore_viewer", "viewer"), ("appstore_operator", "operator")])

@@ -25,7 +25,7 @@ struct ConsumptionAttemptTests {
     }
 
     private static func refused(_ code: Int) -> ServerAPIResult {
-        .refused(ServerAPIRefusal(status: 400, code: ServerAPIErrorCode(rawValue: code), message: "no"))
+        .refused(ServerAPIRefusal(code: ServerAPIErrorCode(rawValue: code), message: "no"))
     }
 
     private static func result(_ step: ServerAPIStep) -> CallResult? {
@@ -69,7 +69,7 @@ struct ConsumptionAttemptTests {
             return
         }
         let sentAt = Timestamp(millisecondsSince1970: Self.askedAt + 90_000)
-        let answer = ServerAPIAnswer(status: 202, body: [], askedAt: sentAt, requestID: nil, to: request)
+        let answer = ServerAPIAnswer(status: 202, body: [], askedAt: sentAt, to: request)
         let step = attempt.next(after: .answered(answer))
         #expect(Self.result(step) == .answered([]))
         #expect(delays.withLock(\.self) == [.seconds(90)])

@@ -1,6 +1,5 @@
 import AppStore
 import InboxTesting
-import Logging
 import Metrics
 import OpenSSL
 import Outbox

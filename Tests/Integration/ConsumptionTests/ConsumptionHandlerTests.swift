@@ -1,6 +1,5 @@
 import AppStore
 import InboxTesting
-import Logging
 import OpenSSL
 import Outbox
 import Postgres

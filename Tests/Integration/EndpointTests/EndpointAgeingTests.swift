@@ -1,7 +1,6 @@
 import InboxQueue
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// How long the feed is kept for endpoints, and what is kept of them.

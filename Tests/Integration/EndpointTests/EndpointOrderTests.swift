@@ -1,7 +1,5 @@
 import Foundation
-import InboxTesting
 import Postgres
-import PostgresTesting
 import Randomness
 import Testing
 

@@ -1,6 +1,5 @@
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// What an endpoint gets again, beside what is new.

@@ -1,6 +1,5 @@
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// What becomes of attempts.

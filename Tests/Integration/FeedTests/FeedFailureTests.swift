@@ -1,6 +1,5 @@
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// What the feed tells an operator.

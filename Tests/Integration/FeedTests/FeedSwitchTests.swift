@@ -1,6 +1,5 @@
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// The feed is off until it is enabled, and costs nothing before.

@@ -1,5 +1,4 @@
 import Feed
-import ServiceLifecycle
 import Synchronization
 import Testing
 

@@ -1,7 +1,6 @@
 import InboxTesting
 import Postgres
 import PostgresTesting
-import SQL
 import Synchronization
 import Testing
 

@@ -1,4 +1,3 @@
-import Foundation
 import InboxTesting
 import Postgres
 import PostgresTesting

@@ -1,4 +1,3 @@
-import Foundation
 import InboxQueue
 import InboxTesting
 import Postgres

@@ -1,10 +1,7 @@
 import InboxTesting
 import Postgres
-import PostgresTesting
 import SQL
 import Testing
-
-@testable import InboxQueue
 
 /// That the number of partitions does not count for what the queue reads: a database of some years has dozens of them.
 struct PartitionPruningTests {

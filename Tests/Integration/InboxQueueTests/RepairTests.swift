@@ -1,4 +1,3 @@
-import InboxQueue
 import InboxTesting
 import Postgres
 import PostgresTesting

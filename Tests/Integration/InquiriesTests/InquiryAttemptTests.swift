@@ -48,7 +48,7 @@ struct InquiryAttemptTests {
     }
 
     private static func refused(_ code: Int) -> (ServerAPIRequest) -> ServerAPIResult {
-        { _ in .refused(ServerAPIRefusal(status: 404, code: ServerAPIErrorCode(rawValue: code))) }
+        { _ in .refused(ServerAPIRefusal(code: ServerAPIErrorCode(rawValue: code))) }
     }
 
     private static func page(_ result: CallResult?) -> (events: Int, answer: String, next: String?)? {

@@ -1,11 +1,8 @@
 import InboxTesting
 import Outbox
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
-
-@testable import Inquiries
 
 /// Questions that a scripted Apple answers, from SQL to the inbox.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,6 +1,5 @@
 import AppStore
 import InboxTesting
-import Logging
 import OpenSSL
 import Outbox
 import Postgres
@@ -8,7 +7,6 @@ import PostgresTesting
 import ServerAPI
 import ServiceLifecycle
 import Synchronization
-import Testing
 
 @testable import Inquiries
 

@@ -1,7 +1,6 @@
 import Foundation
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// The role of the HTTP API can do in SQL only what a key permits.

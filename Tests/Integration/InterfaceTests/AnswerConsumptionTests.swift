@@ -1,7 +1,5 @@
 import Foundation
-import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// Decisions about consumption requests: Apple's rules, states and consent.

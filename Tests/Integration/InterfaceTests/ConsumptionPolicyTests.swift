@@ -1,7 +1,6 @@
 import Foundation
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// Policies: default answers shortly before a request is due, what is counted, and erasure.

@@ -1,5 +1,4 @@
 import Foundation
-import InboxTesting
 import Postgres
 import Testing
 

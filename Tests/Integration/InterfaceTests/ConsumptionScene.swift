@@ -1,7 +1,5 @@
-import Foundation
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// A ledger with requests of now: Apple asked `hoursAgo` about purchases of anna.

@@ -1,5 +1,3 @@
-import Foundation
-import InboxTesting
 import Postgres
 import Testing
 

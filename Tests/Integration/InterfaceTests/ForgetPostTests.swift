@@ -1,7 +1,5 @@
-import Foundation
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// Client posts and operators' texts about a user who is forgotten.

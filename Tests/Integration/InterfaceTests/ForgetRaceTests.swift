@@ -1,7 +1,6 @@
 import Foundation
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// Forgetting waits for sessions that are writing the user's name, and then finds their rows.

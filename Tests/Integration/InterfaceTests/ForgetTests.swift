@@ -1,7 +1,5 @@
-import Foundation
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// Erasure requests: the name is removed, the amounts stay.

@@ -1,7 +1,6 @@
 import Foundation
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// What the shop's backend sees by SQL of what it sold.

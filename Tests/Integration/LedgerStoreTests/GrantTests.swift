@@ -3,7 +3,6 @@ import InboxTesting
 import Ledger
 import LedgerTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// A charge is granted once, whether or not its facts name its period. Facts that name different periods for one charge

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import InboxTesting
 import Ledger
-import LedgerStore
 import LedgerTesting
 import Postgres
 import PostgresTesting

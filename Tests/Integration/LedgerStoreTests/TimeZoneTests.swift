@@ -1,4 +1,3 @@
-import AppStore
 import InboxTesting
 import Ledger
 import LedgerTesting

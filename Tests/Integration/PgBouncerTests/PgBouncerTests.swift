@@ -1,7 +1,6 @@
 import AppStore
 import GroupCommit
 import HTTPServingTesting
-import InboxQueue
 import InboxTesting
 import Postgres
 import PostgresTesting

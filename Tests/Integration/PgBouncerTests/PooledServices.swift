@@ -1,11 +1,9 @@
-import AppStore
 import GroupCommit
 import HTTPServing
 import HTTPServingTesting
 import InboxQueue
 import InboxTesting
 import Interpretation
-import Logging
 import Postgres
 import PostgresTesting
 import ServiceLifecycle

@@ -1,5 +1,3 @@
-import AppStore
-import InboxTesting
 import Ledger
 import LedgerTesting
 import Postgres

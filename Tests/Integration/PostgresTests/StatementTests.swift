@@ -1,5 +1,4 @@
 import Postgres
-import PostgresTesting
 import Testing
 
 @Suite struct StatementTests {

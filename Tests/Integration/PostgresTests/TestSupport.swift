@@ -1,7 +1,5 @@
-import Logging
 import Postgres
 import PostgresTesting
-import Testing
 
 /// Lends a connection to a new database.
 func withConnection<T: Sendable>(

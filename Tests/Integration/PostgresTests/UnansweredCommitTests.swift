@@ -1,4 +1,3 @@
-import Logging
 import PostgresTesting
 import Synchronization
 import Testing

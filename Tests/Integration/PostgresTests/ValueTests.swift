@@ -1,6 +1,5 @@
 import Foundation
 import Postgres
-import PostgresTesting
 import Randomness
 import Testing
 

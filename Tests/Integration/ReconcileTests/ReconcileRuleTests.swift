@@ -1,6 +1,5 @@
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// Each rule asks by its schedule. Steps pass the time to the database; the contracts' period ends at hour 0.

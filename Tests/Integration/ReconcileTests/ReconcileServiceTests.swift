@@ -1,10 +1,8 @@
 import AppStore
 import InboxTesting
-import Logging
 import Outbox
 import Postgres
 import PostgresTesting
-import ServiceLifecycle
 import Testing
 
 @testable import Reconcile

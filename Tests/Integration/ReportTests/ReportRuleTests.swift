@@ -5,7 +5,6 @@ import Ledger
 import LedgerStore
 import LedgerTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// Rules that the model does not have: rates, grace periods as the worker stores them, today.

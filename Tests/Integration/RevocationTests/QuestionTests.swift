@@ -1,5 +1,4 @@
 import OpenSSL
-import Outbox
 import Testing
 
 @testable import Revocation

@@ -1,7 +1,5 @@
-import AppStore
 import AppStoreVerification
 import InboxTesting
-import Logging
 import OpenSSL
 import Outbox
 import Postgres

@@ -1,10 +1,8 @@
 import AppStore
-import AppStoreVerification
 import InboxTesting
 import OpenSSL
 import Outbox
 import Postgres
-import PostgresTesting
 import StoreSimulator
 import Testing
 

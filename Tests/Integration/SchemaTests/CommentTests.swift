@@ -1,7 +1,6 @@
 import Foundation
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 /// What psql shows of each object: its comment.

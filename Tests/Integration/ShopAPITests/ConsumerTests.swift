@@ -1,12 +1,8 @@
-import AppStore
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
-
-@testable import ShopAPI
 
 /// `/v1/feed/consumers/{name}`: cursors that the database keeps.
 @Suite(.timeLimit(.minutes(2)))

@@ -2,11 +2,7 @@ import AppStore
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
-import StrictJSON
 import Testing
-
-@testable import ShopAPI
 
 /// `/v1/consumption` and `/v1/users/{user}/consent`.
 @Suite(.timeLimit(.minutes(2)))

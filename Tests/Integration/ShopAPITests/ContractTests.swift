@@ -1,13 +1,8 @@
-import AppStore
-import FoundationEssentials
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
-
-@testable import ShopAPI
 
 /// Entitlements, subscriptions and owners.
 @Suite(.timeLimit(.minutes(2)))

@@ -2,11 +2,8 @@ import AppStore
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
-
-@testable import ShopAPI
 
 @Suite(.timeLimit(.minutes(2)))
 struct EventTests {

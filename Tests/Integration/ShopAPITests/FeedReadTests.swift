@@ -3,11 +3,7 @@ import Feed
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
-import StrictJSON
 import Testing
-
-@testable import ShopAPI
 
 /// `GET /v1/feed` without waiting: cursors, filters, limits and problems.
 @Suite(.timeLimit(.minutes(2)))

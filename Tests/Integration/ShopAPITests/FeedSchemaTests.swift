@@ -1,10 +1,7 @@
 import Feed
 import Foundation
-import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
-import StrictJSON
 import Testing
 
 @testable import ShopAPI

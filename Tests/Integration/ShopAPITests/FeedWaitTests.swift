@@ -1,4 +1,3 @@
-import AppStore
 import HTTPServing
 import HTTPServingTesting
 import InboxTesting

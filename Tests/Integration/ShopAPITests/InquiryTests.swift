@@ -2,8 +2,6 @@ import AppStore
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
-import StrictJSON
 import Testing
 
 @testable import ShopAPI

@@ -2,7 +2,6 @@ import AppStore
 import InboxTesting
 import OpenSSL
 import Postgres
-import PostgresTesting
 import Testing
 
 @testable import ShopAPI

@@ -1,4 +1,3 @@
-import AppStore
 import Feed
 import HTTPServing
 import Postgres

@@ -1,4 +1,3 @@
-import AppStore
 import HTTPServingTesting
 import InboxTesting
 import Postgres

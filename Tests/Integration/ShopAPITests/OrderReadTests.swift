@@ -3,11 +3,8 @@ import FoundationEssentials
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
-
-@testable import ShopAPI
 
 /// Orders that are read.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,12 +1,8 @@
-import AppStore
 import FoundationEssentials
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
-
-@testable import ShopAPI
 
 @Suite(.timeLimit(.minutes(2)))
 struct OrderTests {

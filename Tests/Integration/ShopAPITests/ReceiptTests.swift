@@ -2,9 +2,7 @@ import AppStore
 import HTTPServing
 import HTTPServingTesting
 import InboxTesting
-import Interpretation
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
 

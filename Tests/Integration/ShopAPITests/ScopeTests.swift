@@ -3,7 +3,6 @@ import FoundationEssentials
 import HTTPServingTesting
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 @testable import ShopAPI

@@ -1,12 +1,8 @@
-import AppStore
 import HTTPServingTesting
 import InboxTesting
 import Postgres
 import PostgresTesting
-import StrictJSON
 import Testing
-
-@testable import ShopAPI
 
 /// Reads that a standby answers.
 @Suite(.timeLimit(.minutes(2)))

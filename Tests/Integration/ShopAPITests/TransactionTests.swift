@@ -1,9 +1,7 @@
 import AppStore
 import HTTPServingTesting
 import InboxTesting
-import Interpretation
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
 

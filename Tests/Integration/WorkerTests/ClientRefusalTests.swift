@@ -1,5 +1,4 @@
 import AppStore
-import Interpretation
 import SignedTesting
 import StoreSimulator
 import StrictJSON

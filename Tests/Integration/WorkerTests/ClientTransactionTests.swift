@@ -1,7 +1,6 @@
 import AppStore
 import FoundationEssentials
 import InboxTesting
-import Interpretation
 import Postgres
 import SignedTesting
 import StoreSimulator

@@ -1,7 +1,6 @@
 import AppStore
 import InboxTesting
 import Postgres
-import PostgresTesting
 import SignedTesting
 import StoreSimulator
 import Testing

@@ -2,7 +2,6 @@ import AppStore
 import InboxQueue
 import InboxTesting
 import Postgres
-import PostgresTesting
 import SignedTesting
 import StoreSimulator
 import StrictJSON

@@ -2,8 +2,6 @@ import AppStore
 import InboxQueue
 import InboxTesting
 import Interpretation
-import Ledger
-import Logging
 import Postgres
 import PostgresTesting
 import SignedTesting

@@ -1,7 +1,6 @@
 import AppStore
 import OpenSSL
 import StoreSimulator
-import StrictJSON
 
 extension FuzzTarget {
     /// Inputs that the reader accepts, to begin with.

@@ -86,7 +86,7 @@ extension FuzzTarget {
     }
 
     private static func checkJWS(_ text: [UInt8]) throws {
-        let verdict = verifier.verifyAny(text, receivedAt: now)
+        let verdict = verifier.verifyAny(text[...], receivedAt: now)
         guard let jws = accepted({ try CompactJWS(text) }) else {
             if case .valid = verdict { throw Violation(description: "a valid JWS has three parts") }
             return
@@ -113,7 +113,7 @@ extension FuzzTarget {
     }
 
     private static func checkReceipt(_ input: [UInt8]) throws {
-        let verdict = receiptVerifier.verify(input, receivedAt: now)
+        let verdict = receiptVerifier.verify(input[...], receivedAt: now)
         guard case .appReceipt(let encoding) = ReceiptInput(input[...]) else { return }
         let signed = accepted { try SignedReceipt(encoding[...]) }
         if case .valid = verdict { try expect(signed != nil, "a valid receipt is a SignedData") }

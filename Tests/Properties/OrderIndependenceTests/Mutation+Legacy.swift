@@ -1,4 +1,3 @@
-import AppStore
 import Ledger
 
 /// The rules of receipts, answers and notifications V1.

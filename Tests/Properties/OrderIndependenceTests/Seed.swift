@@ -1,6 +1,5 @@
 import Foundation
 import LivesTesting
-import Testing
 
 /// The seed of a run: random, or that of a run to repeat.
 enum Seed {

@@ -1,4 +1,3 @@
-import LivesTesting
 import Randomness
 
 /// Random orders of processing, with repetitions, in batches.

@@ -1,7 +1,6 @@
 import AppStore
 import AppStoreVerification
 import InboxTesting
-import Interpretation
 import LivesTesting
 import Postgres
 import PostgresTesting

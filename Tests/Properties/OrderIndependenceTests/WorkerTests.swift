@@ -1,5 +1,3 @@
-import AppStore
-import InboxQueue
 import InboxTesting
 import LivesTesting
 import Postgres

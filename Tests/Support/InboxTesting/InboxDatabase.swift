@@ -1,4 +1,3 @@
-import Logging
 package import Postgres
 package import PostgresTesting
 import Schema

@@ -1,5 +1,4 @@
 import AppStore
-import FoundationEssentials
 package import Ledger
 import StrictJSON
 
@@ -92,14 +91,8 @@ extension Facts {
         posts: [ClientPost] = [],
         calls: [OutboundCall] = []
     ) -> EventFacts {
-        EventFacts(
-            eventID: id,
-            environment: receipts.first?.key.environment ?? .production,
-            notificationUUID: nil,
-            receipts: receipts,
-            legacyRenewals: renewals,
-            posts: posts,
-            calls: calls
-        )
+        var facts = EventFacts(eventID: id, environment: receipts.first?.key.environment ?? .production, notificationUUID: nil)
+        (facts.receipts, facts.legacyRenewals, facts.posts, facts.calls) = (receipts, renewals, posts, calls)
+        return facts
     }
 }

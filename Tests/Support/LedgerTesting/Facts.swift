@@ -134,15 +134,10 @@ package enum Facts {
         refundStatement: RefundRequestFact? = nil,
         effects: [Effect] = []
     ) -> EventFacts {
-        EventFacts(
-            eventID: id,
-            environment: transaction?.key.environment ?? .production,
-            notificationUUID: UUID(notification: uuid ?? "uuid-\(id)"),
-            transaction: transaction,
-            subscription: subscription,
-            posts: post.map { [$0] } ?? [],
-            refundStatement: refundStatement,
-            effects: effects
-        )
+        let environment = transaction?.key.environment ?? .production
+        var facts = EventFacts(eventID: id, environment: environment, notificationUUID: UUID(notification: uuid ?? "uuid-\(id)"))
+        (facts.transaction, facts.subscription, facts.refundStatement) = (transaction, subscription, refundStatement)
+        (facts.posts, facts.effects) = (post.map { [$0] } ?? [], effects)
+        return facts
     }
 }

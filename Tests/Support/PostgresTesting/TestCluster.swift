@@ -1,5 +1,4 @@
 package import Foundation
-import Logging
 import Postgres
 import Synchronization
 package import TemporaryPostgres

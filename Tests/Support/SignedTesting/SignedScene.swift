@@ -33,7 +33,7 @@ package enum SignedScene {
 
     /// Throws the rejection of an invalid JWS.
     package static func verify(_ jws: [UInt8]) throws -> VerifiedNotification {
-        switch try verifier().verifyNotification(jws, receivedAt: now) {
+        switch try verifier().verifyNotification(jws[...], receivedAt: now) {
         case .valid(let verified): return verified
         case .invalid(let rejection): throw rejection
         }

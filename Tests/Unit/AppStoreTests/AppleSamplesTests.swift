@@ -30,7 +30,8 @@ struct AppleSamplesTests {
         let payload = try decode(json, as: kind)
         #expect(PayloadCoverage.unconsumedMembers(of: json, in: payload) == [], "\(source)")
         guard let notification = payload as? ResponseBodyV2DecodedPayload else { return }
-        #expect(NotificationMatrix.contains(try #require(notification.notificationType), notification.subtype), "\(source)")
+        let pair = (try #require(notification.notificationType), notification.subtype)
+        #expect(NotificationMatrix.pairs.contains { $0 == pair }, "\(source)")
         for nested in [notification.data?.signedTransactionInfo, notification.data?.signedRenewalInfo].compactMap({ $0 }) {
             try expectComplete(Array(nested.utf8), source: "\(source), nested")
         }

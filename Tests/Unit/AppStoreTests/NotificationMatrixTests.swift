@@ -21,22 +21,5 @@ struct NotificationMatrixTests {
         #expect(NotificationMatrix.pairs.count == 40 + 2)
         let pairs = NotificationMatrix.pairs.map { [$0.type.rawValue, $0.subtype?.rawValue].compactMap(\.self).joined(separator: "/") }
         #expect(Set(pairs) == Set(Self.documented))
-        #expect(NotificationMatrix.pairs.allSatisfy { NotificationMatrix.contains($0.type, $0.subtype) })
-    }
-
-    @Test(
-        arguments: [
-            (.didRenew, nil, true), (.didRenew, .billingRecovery, true), (.didRenew, .voluntary, false), (.subscribed, nil, false),
-            (.offerRedeemed, .initialBuy, true), (.offerRedeemed, nil, true), (.expired, .productNotForSale, true), (.test, nil, true),
-            (NotificationTypeV2(rawValue: "NEW"), nil, false),
-        ] as [(NotificationTypeV2, Subtype?, Bool)]
-    )
-    func `contains tells known pairs from unknown ones`(type: NotificationTypeV2, subtype: Subtype?, isKnown: Bool) {
-        #expect(NotificationMatrix.contains(type, subtype) == isKnown)
-    }
-
-    @Test func `a type is known with any subtype`() {
-        #expect(NotificationMatrix.contains(.subscribed))
-        #expect(!NotificationMatrix.contains(NotificationTypeV2(rawValue: "NEW")))
     }
 }

@@ -9,8 +9,7 @@ struct OpenValueTests {
     static let strings: [TextType] = [
         AppStoreEnvironment.self, NotificationTypeV2.self, Subtype.self, ConsumptionRequestReason.self, ProductType.self,
         InAppOwnershipType.self,
-        TransactionReason.self, OfferDiscountType.self, RevocationType.self, BillingPlanType.self, RenewalBillingPlanType.self,
-        PurchasePlatform.self,
+        TransactionReason.self, OfferDiscountType.self, RevocationType.self, BillingPlanType.self, PurchasePlatform.self,
     ]
     static let integers: [NumberType] = [
         Status.self, OfferType.self, RevocationReason.self, AutoRenewStatus.self, ExpirationIntent.self, PriceIncreaseStatus.self,

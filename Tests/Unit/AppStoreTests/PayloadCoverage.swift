@@ -1,6 +1,10 @@
 import AppStore
 import StrictJSON
 
+extension PayloadObject {
+    static var knownMembers: [String] { Member.allCases.map(\.rawValue) }
+}
+
 /// Finds the members of a JSON object that a payload type has not decoded, at any depth.
 enum PayloadCoverage {
     /// The paths of members that the type does not know or has left `nil`.

@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 
 /// One payload of each kind with every member that Apple documents.

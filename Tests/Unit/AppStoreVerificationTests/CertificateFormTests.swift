@@ -78,7 +78,7 @@ struct CertificateFormTests {
         let header: JSONObject = ["alg": "ES256", "x5c": .array(Array(repeating: .string(certificate), count: 3))]
         let jws = Array(try store.sign(Payloads.notification(), header: header).utf8)
         let verifier = Verifier(policy: try store.policy())
-        try expectQuick { verifier.verifyNotification(jws, receivedAt: TestStore.now).rejection?.reason == .certificateKeyUnsupported }
+        try expectQuick { verifier.verifyNotification(jws[...], receivedAt: TestStore.now).rejection?.reason == .certificateKeyUnsupported }
     }
 
     @Test(arguments: [(1, VerificationReason.certificateKeyUnsupported), (4, .certificateKeyUnsupported), (16, .certificateCount)])
@@ -88,7 +88,7 @@ struct CertificateFormTests {
         envelope.signerIdentifier = [[0x30, 0x00], Key.serialNumber]
         let receipt = envelope.encoded()
         let verifier = ReceiptVerifier(policy: try TestReceipts.policy())
-        try expectQuick { verifier.verify(receipt, receivedAt: TestReceipts.now).rejection?.reason == reason }
+        try expectQuick { verifier.verify(receipt[...], receivedAt: TestReceipts.now).rejection?.reason == reason }
     }
 
     /// The time of this thread, so that other work of the machine does not count; the best of five.

@@ -1,5 +1,4 @@
 import AppStore
-import OpenSSL
 import StrictJSON
 import Testing
 
@@ -74,7 +73,7 @@ struct ChainCacheTests {
         let stores = [store] + (try (0..<3).map { _ in try TestStore() })
         let policy = VerificationPolicy(apps: nil, environments: nil, roots: try stores.map { try TrustedRoot($0.root, environments: nil) })
         let verifier = Verifier(policy: policy, chainCacheLimit: 2)
-        let notifications = try stores.map { Array(try $0.sign(try Payloads.full($0)).utf8) }
+        let notifications = try stores.map { ArraySlice(try $0.sign(try Payloads.full($0)).utf8) }
         let valid = await withTaskGroup(of: Int.self) { group in
             for start in 0..<8 {
                 group.addTask {

@@ -71,6 +71,6 @@ struct MutationTests {
     }
 
     private func isValid(_ jws: [UInt8], _ verifier: Verifier) -> Bool {
-        if case .valid = verifier.verifyNotification(jws, receivedAt: TestStore.now) { true } else { false }
+        if case .valid = verifier.verifyNotification(jws[...], receivedAt: TestStore.now) { true } else { false }
     }
 }

@@ -1,8 +1,6 @@
 import AppStore
 import StrictJSON
 
-@testable import AppStoreVerification
-
 /// Minimal valid payloads; tests change single members.
 enum Payloads {
     static let bundleID = "com.example.app"

@@ -1,5 +1,4 @@
 import AppStore
-import OpenSSL
 import StrictJSON
 
 @testable import AppStoreVerification

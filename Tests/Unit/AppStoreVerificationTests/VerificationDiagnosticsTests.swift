@@ -13,7 +13,7 @@ struct VerificationDiagnosticsTests {
     @Test(arguments: cases)
     func `a refused JWS is recorded up to the check that failed`(item: ReasonCase) throws {
         let attempt = try item.attempt(try TestStore.genuine.get())
-        let (verifier, jws) = (Verifier(policy: attempt.policy), Array(attempt.jws.utf8))
+        let (verifier, jws) = (Verifier(policy: attempt.policy), ArraySlice(attempt.jws.utf8))
         let diagnostics = VerificationDiagnostics()
         let verdict = verifier.verifyNotification(jws, receivedAt: attempt.receivedAt, diagnostics: diagnostics)
         let rejection = try #require(verdict.rejection)
@@ -65,7 +65,7 @@ struct VerificationDiagnosticsTests {
             let attempt = try item.attempt(try TestStore.genuine.get())
             let diagnostics = VerificationDiagnostics()
             _ = Verifier(policy: attempt.policy)
-                .verifyNotification(Array(attempt.jws.utf8), receivedAt: attempt.receivedAt, diagnostics: diagnostics)
+                .verifyNotification(ArraySlice(attempt.jws.utf8), receivedAt: attempt.receivedAt, diagnostics: diagnostics)
             steps[item.reason, default: []].insert(try #require(diagnostics.parts.last?.checks.last?.step))
         }
         #expect(steps.values.allSatisfy { $0.count == 1 })
@@ -74,7 +74,7 @@ struct VerificationDiagnosticsTests {
 
     @Test func `a genuine notification passes every check of every part, also below a chain that is cached`() throws {
         let store = try TestStore.genuine.get()
-        let (verifier, jws) = (Verifier(policy: try store.policy()), Array(try store.sign(Payloads.full(store)).utf8))
+        let (verifier, jws) = (Verifier(policy: try store.policy()), ArraySlice(try store.sign(Payloads.full(store)).utf8))
         for _ in 1...2 {
             let diagnostics = VerificationDiagnostics()
             _ = verifier.verifyNotification(jws, receivedAt: TestStore.now, diagnostics: diagnostics)
@@ -90,7 +90,7 @@ struct VerificationDiagnosticsTests {
     @Test func `a JWS of any kind must pass the checks of its kind`() throws {
         let store = try TestStore.genuine.get()
         let diagnostics = VerificationDiagnostics()
-        let jws = Array(try store.sign(Payloads.transaction).utf8)
+        let jws = ArraySlice(try store.sign(Payloads.transaction).utf8)
         _ = Verifier(policy: try store.policy()).verifyAny(jws, receivedAt: TestStore.now, diagnostics: diagnostics)
         let steps = VerificationStep.allCases.filter { $0 != .agreement && $0 != .contract }
         #expect(diagnostics.parts.map { $0.checks.map(\.step) } == [steps])
@@ -113,7 +113,7 @@ struct VerificationDiagnosticsTests {
         let wrong = Set(VerificationStep.allCases.drop { $0 != first })
         let (jws, policy) = try Self.jws(with: wrong)
         let diagnostics = VerificationDiagnostics()
-        _ = Verifier(policy: policy).verifyNotification(Array(jws.utf8), receivedAt: TestStore.now, diagnostics: diagnostics)
+        _ = Verifier(policy: policy).verifyNotification(ArraySlice(jws.utf8), receivedAt: TestStore.now, diagnostics: diagnostics)
         #expect(diagnostics.parts.count == 1)
         #expect(diagnostics.parts[0].checks.first { $0.failure != nil }?.step == first)
     }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Replaces `appstore.receive`; the test answers each call.
 final class ScriptedDatabase: Sendable {
     struct Call: Sendable {

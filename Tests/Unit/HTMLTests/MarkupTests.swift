@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: attacks)
     func `a text stays a text, in content and in attributes`(attack: String) {
-        let html = text(p(.class(attack), .title(attack), .data("copy", attack)) { attack })
+        let html = text(p(.class(attack), .ariaLabel(attack), .data("copy", attack)) { attack })
         #expect(html.hasPrefix("<p class=\"") && html.hasSuffix("</p>"))
         let parts = html.split(separator: ">", maxSplits: 1)
         #expect(parts[0].filter { $0 == "\"" }.count == 6, "\(html)")
@@ -38,12 +38,12 @@ import Testing
             div(.id("x")) {
                 if rows.count > 1 { h2 { "Two" } } else { h2 { "One" } }
                 ul { for row in rows { li { row } } }
-                input(.type(.checkbox), .name("event"), .checked)
-                br()
+                input(.type(.checkbox), .name("event"), .required)
+                meta()
             }
         )
         #expect(
-            html == "<div id=\"x\"><h2>Two</h2><ul><li>a</li><li>b</li></ul><input type=\"checkbox\" name=\"event\" checked><br></div>"
+            html == "<div id=\"x\"><h2>Two</h2><ul><li>a</li><li>b</li></ul><input type=\"checkbox\" name=\"event\" required><meta></div>"
         )
     }
 

@@ -20,7 +20,7 @@ struct ClientTransactionTests {
     private func transaction(_ change: SignedScene.Change = { _ in }) throws -> SignedValue<JWSTransactionDecodedPayload> {
         var payload = state.value.payload(of: purchase.app, signedDate: state.signedDate)
         change(&payload)
-        switch try SignedScene.verifier().verifyTransaction(SignedScene.signer().sign(payload), receivedAt: SignedScene.now) {
+        switch try SignedScene.verifier().verifyTransaction(SignedScene.signer().sign(payload)[...], receivedAt: SignedScene.now) {
         case .valid(let signed): return signed
         case .invalid(let rejection): throw rejection
         }

@@ -1,4 +1,3 @@
-import AppStore
 import Interpretation
 import Ledger
 import SignedTesting

@@ -16,16 +16,16 @@ struct BatchFoldTests {
 
     /// The result of a merge into an empty ledger: all facts of the batch are new.
     private func resultOnEmptyLedger(_ fold: BatchFold) -> MergeResult {
-        MergeResult(
-            movedTransactions: Set(fold.transactions.keys),
-            movedSubscriptions: Set(fold.subscriptions.keys),
-            movedReceipts: Set(fold.transactions.filter { $0.value.receipt != nil }.keys),
-            movedLegacyRenewals: Set(fold.legacyRenewals.keys),
-            movedRefundStatements: Set(fold.refundStatements.keys),
-            firstEvents: fold.notifications,
-            effectEvents: fold.effects.mapValues(\.eventID),
-            posts: fold.posts.mapValues { MergeResult.KnownPost(owner: nil, firstEventID: $0.eventID) }
-        )
+        MergeResult { result in
+            result.movedTransactions = Set(fold.transactions.keys)
+            result.movedSubscriptions = Set(fold.subscriptions.keys)
+            result.movedReceipts = Set(fold.transactions.filter { $0.value.receipt != nil }.keys)
+            result.movedLegacyRenewals = Set(fold.legacyRenewals.keys)
+            result.movedRefundStatements = Set(fold.refundStatements.keys)
+            result.firstEvents = fold.notifications
+            result.effectEvents = fold.effects.mapValues(\.eventID)
+            result.posts = fold.posts.mapValues { MergeResult.KnownPost(owner: nil, firstEventID: $0.eventID) }
+        }
     }
 
     @Test func `each event has the result of a batch of its own, in order`() throws {
@@ -56,9 +56,10 @@ struct BatchFoldTests {
         let fold = BatchFold([event])
         let key = granted("1001").key
         let notification = try #require(event.notificationKey)
-        #expect(fold.result(of: event, after: MergeResult(firstEvents: [notification: 1], effectEvents: [key: 1])) == .applied)
-        #expect(fold.result(of: event, after: MergeResult(firstEvents: [notification: 1], effectEvents: [key: 7])) == .superseded)
-        #expect(fold.result(of: event, after: MergeResult(firstEvents: [notification: 7], effectEvents: [key: 7])) == .duplicate)
+        for (first, effect, result) in [(1, 1, .applied), (1, 7, .superseded), (7, 7, .duplicate)] as [(Int64, Int64, EventResult)] {
+            let answer = MergeResult { ($0.firstEvents, $0.effectEvents) = ([notification: first], [key: effect]) }
+            #expect(fold.result(of: event, after: answer) == result)
+        }
     }
 
     @Test func `an event of unknown meaning is unhandled, although its facts are merged`() throws {
@@ -120,8 +121,15 @@ struct BatchFoldTests {
         #expect(event.namingPost == post)
         #expect(fold.ownershipDoubt(of: event, after: MergeResult()) == .unknown)
         for (owner, doubt) in [("anna", nil), ("berta", OwnershipDoubt.conflict)] as [(String, OwnershipDoubt?)] {
-            let answer = MergeResult(posts: [post.key: MergeResult.KnownPost(owner: owner, firstEventID: 1)])
+            let answer = MergeResult { $0.posts = [post.key: MergeResult.KnownPost(owner: owner, firstEventID: 1)] }
             #expect(fold.ownershipDoubt(of: event, after: answer) == doubt)
         }
+    }
+}
+
+extension MergeResult {
+    init(_ change: (inout MergeResult) -> Void) {
+        self.init()
+        change(&self)
     }
 }

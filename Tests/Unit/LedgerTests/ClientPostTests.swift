@@ -1,7 +1,5 @@
-import AppStore
 import Ledger
 import LedgerTesting
-import Randomness
 import Testing
 
 struct ClientPostTests {
@@ -25,7 +23,7 @@ struct ClientPostTests {
         }
         let fold = BatchFold(events)
         #expect(fold.posts.count == 2)
-        let answer = MergeResult(posts: fold.posts.mapValues { _ in .init(owner: composed, firstEventID: 1) })
+        let answer = MergeResult { $0.posts = fold.posts.mapValues { _ in .init(owner: composed, firstEventID: 1) } }
         #expect(events.map { fold.ownershipDoubt(of: $0, after: answer) } == [nil, .conflict, nil])
     }
 
@@ -33,7 +31,7 @@ struct ClientPostTests {
     func `a charge belongs to the posting user, to another user, or to none`(owner: String?, doubt: OwnershipDoubt?) throws {
         let event = Facts.event(1, post: try post(receivedAt: 1, eventID: 1))
         let fold = BatchFold([event])
-        let answer = MergeResult(posts: fold.posts.mapValues { _ in .init(owner: owner, firstEventID: 1) })
+        let answer = MergeResult { $0.posts = fold.posts.mapValues { _ in .init(owner: owner, firstEventID: 1) } }
         #expect(fold.ownershipDoubt(of: event, after: answer) == doubt)
         #expect(fold.ownershipDoubt(of: Facts.event(2), after: answer) == nil)
     }
@@ -43,7 +41,7 @@ struct ClientPostTests {
         let event = Facts.event(7, transaction: charge, post: try post(receivedAt: 1, eventID: 7))
         let fold = BatchFold([event])
         let key = try #require(event.namingPost).key
-        #expect(fold.result(of: event, after: MergeResult(posts: [key: .init(owner: "anna", firstEventID: 7)])) == .applied)
-        #expect(fold.result(of: event, after: MergeResult(posts: [key: .init(owner: "anna", firstEventID: 3)])) == .superseded)
+        #expect(fold.result(of: event, after: MergeResult { $0.posts = [key: .init(owner: "anna", firstEventID: 7)] }) == .applied)
+        #expect(fold.result(of: event, after: MergeResult { $0.posts = [key: .init(owner: "anna", firstEventID: 3)] }) == .superseded)
     }
 }

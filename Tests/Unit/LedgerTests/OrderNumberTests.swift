@@ -1,7 +1,6 @@
 import AppStore
 import FoundationEssentials
 import Ledger
-import LedgerTesting
 import Testing
 
 struct OrderNumberTests {

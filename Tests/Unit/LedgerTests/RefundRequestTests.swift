@@ -1,4 +1,3 @@
-import AppStore
 import Ledger
 import LedgerTesting
 import Randomness
@@ -48,8 +47,8 @@ struct RefundRequestTests {
         )
         let fold = BatchFold([event])
         let key = try #require(event.notificationKey)
-        #expect(fold.result(of: event, after: MergeResult(movedRefundStatements: [key], firstEvents: [key: 7])) == .applied)
-        #expect(fold.result(of: event, after: MergeResult(firstEvents: [key: 7])) == .superseded)
-        #expect(fold.result(of: event, after: MergeResult(firstEvents: [key: 3])) == .duplicate)
+        #expect(fold.result(of: event, after: MergeResult { ($0.movedRefundStatements, $0.firstEvents) = ([key], [key: 7]) }) == .applied)
+        #expect(fold.result(of: event, after: MergeResult { $0.firstEvents = [key: 7] }) == .superseded)
+        #expect(fold.result(of: event, after: MergeResult { $0.firstEvents = [key: 3] }) == .duplicate)
     }
 }

@@ -1,8 +1,5 @@
 import AppStore
-import AppStoreVerification
-import InboxQueue
 import Interpretation
-import Ledger
 import SignedTesting
 import StoreSimulator
 import StrictJSON

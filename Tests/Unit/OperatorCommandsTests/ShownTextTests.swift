@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 import Testing
 

@@ -1,6 +1,5 @@
 import AppStore
 import AppStoreVerification
-import Interpretation
 import SignedTesting
 import StoreSimulator
 import StrictJSON

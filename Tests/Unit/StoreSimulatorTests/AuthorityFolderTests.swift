@@ -1,5 +1,4 @@
 import AppStore
-import AppStoreVerification
 import Foundation
 import OpenSSL
 import StoreSimulator

@@ -1,6 +1,5 @@
 import AppStore
 import AppStoreVerification
-import Foundation
 import StoreSimulator
 import Testing
 
@@ -111,7 +110,7 @@ struct ExistingContractTests {
 
     private func expectSignedNow(_ notification: SimulatedNotification) throws {
         let signed = try Genuine.signer.sign(notification)
-        let verified = try #require(try Genuine.verifier.verifyNotification(signed.jws, receivedAt: .testNow).accepted)
+        let verified = try #require(try Genuine.verifier.verifyNotification(signed.jws[...], receivedAt: .testNow).accepted)
         #expect(verified.notification.signedDate == .testNow)
         #expect(verified.transaction?.signedDate == .testNow && verified.renewalInfo?.signedDate == .testNow)
     }

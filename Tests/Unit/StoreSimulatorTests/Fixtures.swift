@@ -1,9 +1,7 @@
 import AppStore
 import AppStoreVerification
-import Foundation
 import StoreSimulator
 import StrictJSON
-import Testing
 
 extension Timestamp {
     /// 2026-03-31T08:00:00.250Z: some months have no 31st.

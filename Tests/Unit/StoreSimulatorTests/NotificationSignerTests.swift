@@ -1,6 +1,5 @@
 import AppStore
 import AppStoreVerification
-import Foundation
 import OpenSSL
 import StoreSimulator
 import StrictJSON
@@ -25,7 +24,7 @@ struct NotificationSignerTests {
     @Test(arguments: Forgery.allCases) func `each forgery is refused with its reason`(forgery: Forgery) throws {
         var life = SimulatedStore.test().customer()
         let forged = try Genuine.signer.forge(try life.subscribe(), forgery)
-        let verdict = try Genuine.verifier.verifyNotification(forged.jws, receivedAt: life.now)
+        let verdict = try Genuine.verifier.verifyNotification(forged.jws[...], receivedAt: life.now)
         let expected: [Forgery: (VerificationReason, String)] = [
             .payloadAltered: (.signatureInvalid, "signedPayload"),
             .signatureDamaged: (.signatureInvalid, "signedPayload"),

@@ -16,7 +16,7 @@ struct NotificationTriggerTests {
         let app = environment == .production ? SimulatedApp.test : .testSandbox
         let notification = try trigger(kind, app: app).notification()
         let signed = try Genuine.signer.sign(notification)
-        let verified = try #require(try Genuine.verifier.verifyNotification(signed.jws, receivedAt: .testNow).accepted)
+        let verified = try #require(try Genuine.verifier.verifyNotification(signed.jws[...], receivedAt: .testNow).accepted)
         let payload = verified.notification.value
         #expect(payload.notificationType == kind.type && payload.subtype == kind.subtype)
         #expect(verified.environment == environment)
@@ -24,7 +24,7 @@ struct NotificationTriggerTests {
         #expect(verified.transaction?.value.transactionId == notification.transactionID)
 
         let appleOnly = Verifier(policy: VerificationPolicy(apps: nil, environments: nil))
-        #expect(appleOnly.verifyNotification(signed.jws, receivedAt: .testNow).reason == .untrustedRoot)
+        #expect(appleOnly.verifyNotification(signed.jws[...], receivedAt: .testNow).reason == .untrustedRoot)
     }
 
     @Test func `the options are in the notification`() throws {
@@ -67,7 +67,8 @@ struct NotificationTriggerTests {
         trigger.allowsUnknownKinds = true
         let notification = try trigger.notification()
         #expect(notification.type.rawValue == "NEW_TYPE" && notification.subtype?.rawValue == "NEW_SUBTYPE")
-        #expect(try Genuine.verifier.verifyNotification(try Genuine.signer.sign(notification).jws, receivedAt: .testNow).accepted != nil)
+        let jws = try Genuine.signer.sign(notification).jws[...]
+        #expect(try Genuine.verifier.verifyNotification(jws, receivedAt: .testNow).accepted != nil)
     }
 
     @Test func `the error about a missing subtype names the subtypes`() throws {

@@ -39,7 +39,7 @@ struct RandomLifeTests {
             for (index, notification) in try Self.life(seed: seed).sent.enumerated() {
                 var notification = notification
                 if seed % 5 == 0 { notification.shape = .year2021 }
-                let verdict = verifier.verifyNotification(try signer.sign(notification).jws, receivedAt: notification.signedDate)
+                let verdict = verifier.verifyNotification(try signer.sign(notification).jws[...], receivedAt: notification.signedDate)
                 #expect(verdict.accepted?.transaction?.value.transactionId == notification.transactionID)
                 #expect(verdict.accepted != nil, "seed \(seed), notification \(index): \(verdict)")
             }

@@ -1,4 +1,3 @@
-import AppStore
 import HTML
 import Postgres
 import SQL

@@ -1,7 +1,6 @@
 import HTML
 import Postgres
 import SQL
-import StrictJSON
 
 /// What can be done with events of a search.
 enum EventRepair: String, CaseIterable, Sendable {

@@ -31,9 +31,9 @@ struct ShowBody: ConsoleAction {
         ) {
             p { "That you have read it is in the audit log. It is a customer’s data. Nothing here vouches for a signature." }
             if bytes.count > Self.decodedBytes { p { "Its payloads are not decoded here: it has more than \(Self.decodedBytes) bytes." } }
-            for payload in DecodedPayload.all(in: bytes.count > Self.decodedBytes ? [] : bytes).prefix(Self.payloads) {
-                h2 { payload.location }
-                pre { payload.text.start(Self.limit) }
+            for part in Self.parts(of: bytes).prefix(Self.payloads) {
+                h2 { part.location }
+                pre { part.payload.map { Self.lines($0).start(Self.limit) } ?? "It cannot be decoded." }
             }
             details {
                 summary { "The body as it was received, \(bytes.count) bytes" }
@@ -44,46 +44,20 @@ struct ShowBody: ConsoleAction {
         }
         return .page(page)
     }
-}
 
-/// The payload of a JWS in a body, decoded without a check.
-struct DecodedPayload {
-    let location: String
-    let text: String
-
-    /// Those of all JWS in a JSON body, outermost first.
-    static func all(in body: [UInt8]) -> [DecodedPayload] {
-        do {
-            return all(in: .object(try JSONParser().parseObject(body)), at: "")
-        } catch {
-            return []
-        }
-    }
-
-    private static func all(in value: JSONValue, at path: String) -> [DecodedPayload] {
-        switch value {
-        case .object(let object):
-            return object.members.flatMap { all(in: $0.value, at: path.isEmpty ? $0.name : "\(path).\($0.name)") }
-        case .array(let elements): return elements.enumerated().flatMap { all(in: $1, at: "\(path)[\($0)]") }
-        case .string(let text) where text.utf8.count > 100 && CompactJWS.hasShape(text):
-            do {
-                let payload = try JSONParser().parseObject(CompactJWS(Array(text.utf8)).payload)
-                return [DecodedPayload(location: path, text: lines(payload, at: path))] + all(in: .object(payload), at: path)
-            } catch {
-                return [DecodedPayload(location: path, text: "It cannot be decoded.")]
-            }
-        case .string, .number, .bool, .null: return []
-        }
+    private static func parts(of body: [UInt8]) -> [SignedPart] {
+        guard body.count <= decodedBytes else { return [] }
+        do { return SignedPart.all(in: try JSONParser().parseObject(body)) } catch { return [] }
     }
 
     /// A member on each line; a JWS stands by itself, under its path.
-    private static func lines(_ object: JSONObject, at path: String, indent: String = "") -> String {
+    private static func lines(_ object: JSONObject, indent: String = "") -> String {
         object.members.map { member in
             switch member.value {
-            case .object(let inner): "\(indent)\(member.name):\n" + lines(inner, at: "\(path).\(member.name)", indent: indent + "  ")
-            case .string(let text) where text.utf8.count > 100 && CompactJWS.hasShape(text): "\(indent)\(member.name): see below"
+            case .object(let inner): "\(indent)\(member.name):\n" + lines(inner, indent: indent + "  ")
+            case .string(let text) where text.isJWS: "\(indent)\(member.name): see below"
             case .string(let text): "\(indent)\(member.name): \(text)"
-            default: "\(indent)\(member.name): " + String(decoding: JSONSerializer.serialize(member.value), as: UTF8.self)
+            default: "\(indent)\(member.name): " + JSONSerializer.text(member.value)
             }
         }.joined(separator: "\n")
     }

@@ -1,5 +1,4 @@
 import HTML
-import SQL
 
 /// The figures of a report, with a chart.
 struct ReportsPage: ConsolePage {

@@ -1,5 +1,4 @@
 import OpenSSL
-import Postgres
 import TemporaryPostgres
 
 /// Measures the time from a POST until another session sees the outcome.

@@ -1,5 +1,3 @@
-import Postgres
-
 /// Measures the queue alone: claim, outcome, delete, without verification or merge.
 package struct QueueBenchmark: Sendable {
     /// Events settled in each measurement.

@@ -1,7 +1,5 @@
-import Feed
 import Postgres
 import TemporaryPostgres
-import WebhookReceiver
 
 /// Measures how fast one worker delivers webhooks to receivers in this process, alone and beside a dead endpoint that is far behind.
 package struct WebhookBenchmark: Sendable {

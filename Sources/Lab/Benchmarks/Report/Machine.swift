@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 
 /// The machine and the programs of a measurement.
 package struct Machine: Hashable, Sendable, Encodable {

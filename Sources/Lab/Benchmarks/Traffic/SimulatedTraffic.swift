@@ -1,5 +1,4 @@
 import AppStore
-import OpenSSL
 import Randomness
 import StoreSimulator
 

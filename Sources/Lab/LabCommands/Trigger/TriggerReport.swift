@@ -37,14 +37,14 @@ struct TriggerReport {
         var json: JSONObject = [
             "status": .integer(Int64(status)), "type": .string(post.kind),
             "notificationUUID": .string(notification.notificationUUID.uuidString.lowercased()),
-            "transactionId": notification.transactionID.map(JSONValue.string) ?? .null,
-            "originalTransactionId": notification.originalTransactionID.map(JSONValue.string) ?? .null,
+            "transactionId": .optional(notification.transactionID),
+            "originalTransactionId": .optional(notification.originalTransactionID),
         ]
         guard let state else { return json }
         json["event"] = .integer(state.event)
-        json["result"] = state.result.map(JSONValue.string) ?? .null
-        json["reason"] = state.reason.map(JSONValue.string) ?? .null
-        json["lastError"] = state.lastError.map(JSONValue.string) ?? .null
+        json["result"] = .optional(state.result)
+        json["reason"] = .optional(state.reason)
+        json["lastError"] = .optional(state.lastError)
         return json
     }
 }

@@ -46,7 +46,7 @@ struct TriggeredPost {
         let receipt = Self.receipt(in: answer)
         let body: JSONObject = [
             "receiptData": .string(String(decoding: receipt, as: UTF8.self)), "user": .string(user),
-            "transactionId": notification.transactionID.map(JSONValue.string) ?? .null,
+            "transactionId": .optional(notification.transactionID),
         ]
         self.init(kind, notification, body: JSONSerializer.serialize(body), mark: receipt)
     }

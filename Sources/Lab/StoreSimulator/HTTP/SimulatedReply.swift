@@ -1,4 +1,3 @@
-import AppStore
 package import StrictJSON
 
 /// An HTTP response of a simulated host.

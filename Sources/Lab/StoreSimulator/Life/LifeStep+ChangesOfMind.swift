@@ -1,5 +1,3 @@
-import Randomness
-
 extension LifeStep {
     static let changesOfMind: [LifeStep] = [
         LifeStep("turn renewal off", weight: 3, when: { $0.isRunning && $0.autoRenews }) { life throws(SimulationError) in

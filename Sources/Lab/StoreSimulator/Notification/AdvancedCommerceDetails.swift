@@ -1,4 +1,3 @@
-import AppStore
 package import FoundationEssentials
 package import StrictJSON
 

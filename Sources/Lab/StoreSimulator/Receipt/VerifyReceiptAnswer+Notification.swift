@@ -1,5 +1,3 @@
-import AppStore
-
 extension VerifyReceiptAnswer {
     /// The answer just after a notification, with a receipt that was made then.
     ///

@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 
 /// The ways in which an attacker might forge a notification.

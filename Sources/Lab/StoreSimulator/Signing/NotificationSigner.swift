@@ -1,5 +1,4 @@
 package import AppStore
-import FoundationEssentials
 import OpenSSL
 package import StrictJSON
 

@@ -1,5 +1,3 @@
-import AppStore
-
 /// A notification as it is posted.
 package struct SignedNotification: Sendable {
     package let notification: SimulatedNotification

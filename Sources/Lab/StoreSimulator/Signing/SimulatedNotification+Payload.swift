@@ -1,5 +1,4 @@
 import AppStore
-import FoundationEssentials
 package import StrictJSON
 
 extension SimulatedNotification {

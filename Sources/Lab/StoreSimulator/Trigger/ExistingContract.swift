@@ -1,5 +1,4 @@
 package import AppStore
-import FoundationEssentials
 
 /// A contract as an inbox knows it, for a trigger that takes it further: its current charge and the state of its renewal.
 package struct ExistingContract: Sendable {

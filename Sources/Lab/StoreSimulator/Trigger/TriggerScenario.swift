@@ -1,5 +1,3 @@
-import AppStore
-
 /// The events that lead to one kind of notification.
 struct TriggerScenario: Sendable {
     /// The charge of a contract that a notification of this kind is about.

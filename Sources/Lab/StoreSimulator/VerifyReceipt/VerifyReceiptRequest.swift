@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 
 /// A request to verifyReceipt.

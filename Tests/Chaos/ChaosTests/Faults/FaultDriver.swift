@@ -1,8 +1,6 @@
-import EndToEndTesting
 import Foundation
 import Glibc
 import PostgresTesting
-import Randomness
 
 /// Injects faults of five kinds concurrently, each by its own schedule, until the load is over.
 struct FaultDriver {

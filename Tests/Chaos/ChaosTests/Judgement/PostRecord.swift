@@ -1,5 +1,4 @@
 import AppStore
-import Foundation
 
 /// What the senders know of one body: its kind, how often it was sent, and the answers.
 struct PostRecord: Hashable {

@@ -1,4 +1,3 @@
-import EndToEndTesting
 import Foundation
 import Glibc
 import Synchronization

@@ -1,10 +1,7 @@
-import AppStore
 import EndToEndTesting
 import Foundation
-import Glibc
 import Postgres
 import PostgresTesting
-import StoreSimulator
 import Testing
 
 extension EndToEndInterfaces {

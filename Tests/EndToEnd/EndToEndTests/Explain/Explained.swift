@@ -1,4 +1,3 @@
-import AppStore
 import EndToEndTesting
 import PostgresTesting
 import StoreSimulator

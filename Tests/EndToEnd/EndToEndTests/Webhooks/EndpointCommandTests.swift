@@ -1,10 +1,8 @@
-import AppStore
 import EndToEndTesting
 import Foundation
 import Postgres
 import PostgresTesting
 import StoreSimulator
-import StrictJSON
 import Testing
 import WebhookReceiver
 

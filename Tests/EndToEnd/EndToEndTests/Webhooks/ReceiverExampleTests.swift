@@ -1,4 +1,3 @@
-import AppStore
 import EndToEndTesting
 import Foundation
 import Glibc

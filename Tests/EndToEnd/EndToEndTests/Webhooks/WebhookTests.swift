@@ -1,10 +1,8 @@
-import AppStore
 import EndToEndTesting
 import Foundation
 import Glibc
 import Postgres
 import PostgresTesting
-import StoreSimulator
 import Testing
 import WebhookReceiver
 

@@ -2,11 +2,9 @@ import Console
 import HTTPServing
 import HTTPServingTesting
 import InboxTesting
-import Logging
 import Postgres
 import PostgresTesting
 import ServiceLifecycle
-import Testing
 
 /// The console on a free port, with a database of its own and a session for each kind of person.
 struct ConsoleScene {

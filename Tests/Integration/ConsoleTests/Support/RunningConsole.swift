@@ -1,7 +1,6 @@
 import HTTPServing
 import HTTPServingTesting
 import InboxTesting
-import Logging
 import Postgres
 import PostgresTesting
 import ServiceLifecycle

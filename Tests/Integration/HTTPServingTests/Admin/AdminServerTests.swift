@@ -1,6 +1,5 @@
 import HTTPServingTesting
 import Logging
-import Metrics
 import NIOPosix
 import Prometheus
 import PrometheusTesting

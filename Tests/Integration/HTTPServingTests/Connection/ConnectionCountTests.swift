@@ -1,4 +1,3 @@
-import Metrics
 import NIOCore
 import NIOEmbedded
 import Prometheus

@@ -1,5 +1,3 @@
-import NIOCore
-import NIOEmbedded
 import Testing
 
 @testable import HTTPServing

@@ -1,5 +1,3 @@
-import NIOCore
-import NIOHTTP1
 import Testing
 
 @testable import HTTPServing

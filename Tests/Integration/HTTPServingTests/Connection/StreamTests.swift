@@ -1,12 +1,8 @@
 import HTTPServingTesting
-import Logging
-import Metrics
-import NIOCore
 import NIOHTTP1
 import NIOPosix
 import PostgresTesting
 import ServiceLifecycle
-import Synchronization
 import Testing
 
 @testable import HTTPServing

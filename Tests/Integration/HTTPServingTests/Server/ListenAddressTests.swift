@@ -20,4 +20,14 @@ struct ListenAddressTests {
         #expect(error?.code == .invalidAddress)
         #expect(error?.description.contains(reason) == true)
     }
+
+    @Test(
+        arguments: [
+            ("unix:/a b\t", "http+unix://%2F%61%20%62%09"), ("0.0.0.0:80", "http://127.0.0.1:80"), ("[::]:80", "http://[::1]:80"),
+            ("10.0.0.0:80", "http://10.0.0.0:80"), ("[::1]:80", "http://[::1]:80"), ("127.0.0.1:0", nil),
+        ] as [(String, String?)]
+    )
+    func `a client on this machine reaches a listener at its origin`(text: String, origin: String?) throws {
+        #expect(try ListenAddress(text).origin == origin)
+    }
 }

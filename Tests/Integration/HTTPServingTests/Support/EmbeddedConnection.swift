@@ -1,8 +1,6 @@
 import Logging
-import Metrics
 import NIOCore
 import NIOEmbedded
-import NIOHTTP1
 
 @testable import HTTPServing
 

@@ -1,15 +1,12 @@
 import AppStore
 import Foundation
 import InboxTesting
-import Logging
 import Metrics
 import OpenSSL
 import Outbox
 import Postgres
 import PostgresTesting
 import ServerAPI
-import ServiceLifecycle
-import Synchronization
 import Systemd
 
 @testable import History

@@ -1,7 +1,6 @@
 import AppStore
 import Outbox
 import Postgres
-import ServerAPI
 import StrictJSON
 import Testing
 

@@ -1,6 +1,4 @@
-import InboxTesting
 import Postgres
-import PostgresTesting
 import StrictJSON
 import Testing
 

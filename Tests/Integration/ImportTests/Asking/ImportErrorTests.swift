@@ -1,7 +1,5 @@
-import AppStore
 import Outbox
 import Postgres
-import ServerAPI
 import Testing
 
 @testable import Import

@@ -1,10 +1,8 @@
-import AppStore
 import InboxTesting
 import Outbox
 import Postgres
 import PostgresTesting
 import Randomness
-import ServerAPI
 import Testing
 
 @testable import Commands

@@ -1,7 +1,6 @@
 import InboxTesting
 import Outbox
 import Postgres
-import PostgresTesting
 import Testing
 
 @testable import Import

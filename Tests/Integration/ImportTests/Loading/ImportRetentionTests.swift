@@ -1,11 +1,9 @@
 import InboxQueue
 import InboxTesting
 import Postgres
-import PostgresTesting
 import Testing
 
 @testable import Commands
-@testable import Import
 
 @Suite struct ImportRetentionTests {
     private func step(_ task: MaintenanceTask, _ scene: ImportScene) async throws -> Int {

@@ -1,7 +1,6 @@
 import AppStore
 import FoundationEssentials
 import InboxTesting
-import Logging
 import OpenSSL
 import Outbox
 import Postgres

@@ -1,5 +1,4 @@
 import AppStore
-import FoundationEssentials
 import Outbox
 import StrictJSON
 import Synchronization

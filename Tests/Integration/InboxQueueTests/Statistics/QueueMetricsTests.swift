@@ -17,14 +17,10 @@ import Testing
 
     private func event(_ id: Int64, waited: Int64) -> ClaimedEvent {
         let claimed = PostgresTimestamp(millisecondsSince1970: 1_700_000_000_000)
-        return ClaimedEvent(
-            eventID: id,
-            source: "notification_v2",
-            receivedAt: PostgresTimestamp(millisecondsSince1970: claimed.millisecondsSince1970 - waited),
-            claimedAt: claimed,
-            attempts: 0,
-            body: []
-        )
+        var event = ClaimedEvent(eventID: id, claimedAt: claimed, attempts: 0, run: 1)
+        event.source = "notification_v2"
+        event.receivedAt = PostgresTimestamp(millisecondsSince1970: claimed.millisecondsSince1970 - waited)
+        return event
     }
 
     private func outcome(_ result: Outcome.Result, type: String?) -> Settlement {

@@ -1,14 +1,10 @@
 import AppStoreVerification
 import GroupCommit
 import HTTPServingTesting
-import InboxQueue
 import Postgres
-import PostgresTesting
 import Prometheus
 import PrometheusTesting
 import Testing
-
-@testable import Ingest
 
 /// `POST /apple/v1/notifications`: accepted notifications. Refused ones are in ``LegacyRefusalsTests``.
 @Suite(.timeLimit(.minutes(2)))

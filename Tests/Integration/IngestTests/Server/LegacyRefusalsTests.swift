@@ -3,7 +3,6 @@ import Foundation
 import GroupCommit
 import HTTPServing
 import HTTPServingTesting
-import PostgresTesting
 import PrometheusTesting
 import Testing
 

@@ -1,13 +1,9 @@
 import GroupCommit
 import HTTPServingTesting
-import InboxQueue
 import Postgres
-import PostgresTesting
 import Prometheus
 import PrometheusTesting
 import Testing
-
-@testable import Ingest
 
 @Suite(.timeLimit(.minutes(2)))
 struct NotificationsTests {

@@ -1,7 +1,6 @@
 import GroupCommit
 import HTTPServing
 import HTTPServingTesting
-import Logging
 import PostgresTesting
 import Prometheus
 import PrometheusTesting

@@ -2,8 +2,6 @@ import Foundation
 import GroupCommit
 import HTTPServing
 import HTTPServingTesting
-import InboxQueue
-import PostgresTesting
 import Testing
 
 @testable import Ingest

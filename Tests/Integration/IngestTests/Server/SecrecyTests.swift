@@ -1,13 +1,10 @@
 import AppStoreVerification
 import GroupCommit
 import HTTPServingTesting
-import InboxQueue
 import Postgres
 import PostgresTesting
 import Prometheus
 import Testing
-
-@testable import Ingest
 
 /// No shared secret, valid or wrong, is in a table, a log line, an answer or a metric.
 @Suite(.timeLimit(.minutes(2)))

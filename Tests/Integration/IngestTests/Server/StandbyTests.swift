@@ -4,8 +4,6 @@ import Postgres
 import PostgresTesting
 import Testing
 
-@testable import Ingest
-
 /// Ingest beside a synchronous standby that is away: the server works, and no commit is confirmed.
 @Suite(.timeLimit(.minutes(2)))
 struct StandbyTests {

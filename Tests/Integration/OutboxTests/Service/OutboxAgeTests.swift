@@ -1,11 +1,8 @@
 import InboxTesting
 import Postgres
-import PostgresTesting
 import StoreSimulator
 import StoreSimulatorServer
 import Testing
-
-@testable import Outbox
 
 /// Calls that no worker makes, and calls that were settled long ago.
 @Suite(.timeLimit(.minutes(3)))

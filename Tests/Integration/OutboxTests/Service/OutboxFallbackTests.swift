@@ -1,12 +1,9 @@
 import AppStore
 import InboxTesting
 import Postgres
-import PostgresTesting
 import StoreSimulator
 import StoreSimulatorServer
 import Testing
-
-@testable import Outbox
 
 /// The receipt of a call without an answer enters the inbox as it is.
 @Suite(.timeLimit(.minutes(3)))

@@ -3,12 +3,8 @@ import InboxTesting
 import Ledger
 import LedgerStore
 import Postgres
-import PostgresTesting
-import StoreSimulator
 import StoreSimulatorServer
 import Testing
-
-@testable import Outbox
 
 /// Forgets a user whose receipt other users have posted, too.
 @Suite(.timeLimit(.minutes(3)))
@@ -16,8 +12,9 @@ struct OutboxForgetTests {
     /// Merges posts of one receipt, as the worker does.
     private func ask(_ events: Int64..., in transaction: Transaction) async throws {
         let facts = events.map { event in
-            let call = OutboundCall(kind: "verify_receipt", key: "one receipt", bundleID: Simulated.bundleID, eventID: event)
-            return EventFacts(eventID: event, environment: .production, notificationUUID: nil, calls: [call])
+            var facts = EventFacts(eventID: event, environment: .production, notificationUUID: nil)
+            facts.calls = [OutboundCall(kind: "verify_receipt", key: "one receipt", bundleID: Simulated.bundleID, eventID: event)]
+            return facts
         }
         _ = try await LedgerMerger.merge(BatchFold(facts), in: transaction)
         try await transaction.execute(

@@ -1,7 +1,5 @@
-import AppStore
 import AppStoreVerification
 import InboxTesting
-import Logging
 import Postgres
 import PostgresTesting
 import Prometheus

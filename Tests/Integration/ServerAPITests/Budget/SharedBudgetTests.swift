@@ -1,6 +1,5 @@
 import AppStore
 import InboxTesting
-import Logging
 import Outbox
 import Postgres
 import PostgresTesting

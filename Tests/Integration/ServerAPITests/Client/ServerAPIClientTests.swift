@@ -195,7 +195,7 @@ struct ServerAPIClientTests {
     }
 
     @Test func `results become results of calls`() {
-        let refused = ServerAPIResult.refused(ServerAPIRefusal(status: 400, code: .invalidTransactionID, message: ""))
+        let refused = ServerAPIResult.refused(ServerAPIRefusal(code: .invalidTransactionID, message: ""))
         #expect(refused.callResult { _ in [] } == .refused(reason: "apple_4000006"))
         let later = ServerAPIResult.later(ServerAPIDelay("budget", notBefore: .seconds(2), countsAttempt: false))
         #expect(later.callResult { _ in [] } == .later(reason: "budget", notBefore: .seconds(2), countsAttempt: false))

@@ -3,7 +3,6 @@ import Logging
 import OpenSSL
 import Outbox
 import Prometheus
-import PrometheusTesting
 import Synchronization
 
 @testable import ServerAPI

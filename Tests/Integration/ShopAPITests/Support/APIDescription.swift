@@ -1,4 +1,3 @@
-import AppStore
 import HTTPServingTesting
 import StrictJSON
 import Testing

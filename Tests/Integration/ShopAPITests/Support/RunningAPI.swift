@@ -2,8 +2,6 @@ import AppStore
 import HTTPServing
 import HTTPServingTesting
 import InboxTesting
-import Logging
-import OpenSSL
 import Postgres
 import PostgresTesting
 import ServiceLifecycle

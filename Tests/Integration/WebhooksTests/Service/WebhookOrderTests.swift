@@ -4,7 +4,6 @@ import InboxTesting
 import Postgres
 import PostgresTesting
 import Randomness
-import ServiceLifecycle
 import Synchronization
 import Testing
 

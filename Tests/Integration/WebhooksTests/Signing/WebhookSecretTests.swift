@@ -1,5 +1,4 @@
 import Foundation
-import OpenSSL
 import Testing
 
 @testable import Webhooks

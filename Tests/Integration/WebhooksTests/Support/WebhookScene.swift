@@ -1,12 +1,8 @@
-import Foundation
 import InboxTesting
-import Logging
 import Postgres
 import PostgresTesting
 import Prometheus
-import PrometheusTesting
 import ServiceLifecycle
-import Testing
 
 @testable import Webhooks
 

@@ -1,5 +1,4 @@
 import AppStore
-import Interpretation
 import Ledger
 import SignedTesting
 import StoreSimulator

@@ -1,6 +1,5 @@
 import AppStore
 import InboxTesting
-import Interpretation
 import Postgres
 import SignedTesting
 import StoreSimulator

@@ -1,5 +1,4 @@
 import AppStore
-import InboxQueue
 import Interpretation
 import Ledger
 import Postgres
@@ -7,6 +6,8 @@ import SignedTesting
 import StoreSimulator
 import StrictJSON
 import Worker
+
+@testable import InboxQueue
 
 /// A worker without a database: the preparation of one event.
 struct ReceiptScene {
@@ -19,14 +20,10 @@ struct ReceiptScene {
         let processor = EventProcessor(
             EventReader(verifier: try SignedScene.verifier(), receipts: try SignedScene.receiptVerifier(), legacy: legacy)
         )
-        let event = ClaimedEvent(
-            eventID: 1,
-            source: source,
-            receivedAt: PostgresTimestamp(millisecondsSince1970: SignedScene.now.millisecondsSince1970),
-            claimedAt: PostgresTimestamp(millisecondsSince1970: claimedAt.millisecondsSince1970),
-            attempts: 0,
-            body: body
-        )
+        let attemptedAt = PostgresTimestamp(millisecondsSince1970: claimedAt.millisecondsSince1970)
+        var event = ClaimedEvent(eventID: 1, claimedAt: attemptedAt, attempts: 0, run: 1)
+        event.receivedAt = PostgresTimestamp(millisecondsSince1970: SignedScene.now.millisecondsSince1970)
+        (event.source, event.body) = (source, body)
         prepared = processor.prepare(event)
     }
 

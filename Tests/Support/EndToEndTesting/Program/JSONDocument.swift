@@ -1,4 +1,3 @@
-import AppStore
 package import StrictJSON
 
 /// A JSON object that the program printed, or a member of one.

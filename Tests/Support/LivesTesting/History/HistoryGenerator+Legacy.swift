@@ -1,5 +1,4 @@
 import AppStore
-import Randomness
 import StoreSimulator
 
 /// The state from which receipts, answers and notifications V1 about one customer are generated.

@@ -1,6 +1,5 @@
 import AppStore
 import CorpusTesting
-import Foundation
 import StrictJSON
 import Testing
 

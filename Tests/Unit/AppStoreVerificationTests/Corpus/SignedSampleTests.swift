@@ -15,7 +15,7 @@ struct SignedSampleTests {
         #expect(samples.count >= (Corpus.isAbsent ? 6 : 73))
         let verifier = Verifier(policy: VerificationPolicy(apps: nil, environments: nil))
         for sample in samples {
-            guard let payload = verifier.verifyAny(try sample.jws(), receivedAt: Self.now).accepted(sample.file) else { continue }
+            guard let payload = verifier.verifyAny(try sample.jws()[...], receivedAt: Self.now).accepted(sample.file) else { continue }
             #expect(payload.environment?.rawValue == sample.environment, "\(sample.file)")
             if let date = sample.signedDate { #expect(payload.signedDate.millisecondsSince1970 == date, "\(sample.file)") }
             switch payload {
@@ -66,7 +66,7 @@ struct SignedSampleTests {
     }
 
     private func reason(_ sample: SignedSample, _ policy: VerificationPolicy) throws -> VerificationReason? {
-        Verifier(policy: policy).verifyAny(try sample.jws(), receivedAt: Self.now).rejection?.reason
+        Verifier(policy: policy).verifyAny(try sample.jws()[...], receivedAt: Self.now).rejection?.reason
     }
 }
 

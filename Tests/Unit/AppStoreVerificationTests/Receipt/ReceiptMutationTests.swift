@@ -40,7 +40,7 @@ struct ReceiptMutationTests {
     private func expectUnchanged(_ genuine: [UInt8], _ bit: Int, _ verifier: ReceiptVerifier) {
         var bytes = genuine
         bytes[bit / 8] ^= 1 << UInt8(bit % 8)
-        guard let accepted = verifier.verify(bytes, receivedAt: TestReceipts.now).accepted else { return }
+        guard let accepted = verifier.verify(bytes[...], receivedAt: TestReceipts.now).accepted else { return }
         #expect(accepted.receipt == TestReceipts.receipt, "bit \(bit), seed \(seed)")
     }
 
@@ -50,7 +50,7 @@ struct ReceiptMutationTests {
         policy.roots = [try TrustedRoot(root, environments: nil)]
         let genuine = envelope.encoded(encoding)
         let verifier = ReceiptVerifier(policy: policy)
-        _ = try #require(verifier.verify(genuine, receivedAt: TestReceipts.now).accepted)
+        _ = try #require(verifier.verify(genuine[...], receivedAt: TestReceipts.now).accepted)
         return (genuine, verifier)
     }
 

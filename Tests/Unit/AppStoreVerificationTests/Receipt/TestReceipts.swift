@@ -1,6 +1,5 @@
 import AppStore
 import AppStoreVerification
-import OpenSSL
 import StoreSimulator
 
 /// Receipts that are genuine below the tests' own root.

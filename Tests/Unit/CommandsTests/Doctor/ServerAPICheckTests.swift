@@ -2,7 +2,6 @@ import AppStore
 import Foundation
 import OpenSSL
 import Outbox
-import ServerAPI
 import Testing
 
 @testable import Commands

@@ -27,16 +27,17 @@ import Testing
 
     @Test func `the journal gets a priority and one JSON object`() throws {
         let logger = logger(.auto, isJournal: true)
-        logger.error("batch was not committed", metadata: ["error": "a \"b\"\n\\c\u{1}", "ids": ["1", "2"]])
+        logger.error("batch was not committed", metadata: ["error": "a \"b\"\n\\c\u{1}\u{202E}", "ids": ["1", "2"]])
         let line = try #require(lines.all.first)
         #expect(line.hasPrefix("<3>{"))
+        #expect(line.unicodeScalars.allSatisfy { $0 != "\u{202E}" }, "a terminal would show the text backwards")
         #expect(line.hasSuffix("}\n") && line.dropLast().allSatisfy { !$0.isNewline })
         let object = try #require(try JSONSerialization.jsonObject(with: Data(line.dropFirst(3).utf8)) as? [String: Any])
         #expect(object["level"] as? String == "error")
         #expect(object["logger"] as? String == "appstore-inbox.worker")
         #expect(object["message"] as? String == "batch was not committed")
         let metadata = try #require(object["metadata"] as? [String: Any])
-        #expect(metadata["error"] as? String == "a \"b\"\n\\c\u{1}")
+        #expect(metadata["error"] as? String == "a \"b\"\n\\c\u{1}\u{202E}")
         #expect(metadata["ids"] as? [String] == ["1", "2"])
     }
 
@@ -53,8 +54,8 @@ import Testing
     }
 
     @Test func `text keeps an event on one line`() {
-        logger(.auto, isJournal: false).warning("two\nlines", metadata: ["b": "2", "a": "x\ny"])
-        #expect(lines.all == ["2023-11-14T22:13:20.007Z WARNING: two lines a=x y b=2\n"])
+        logger(.auto, isJournal: false).warning("two\nlines", metadata: ["b": "\u{202E}2", "a": "x\ny"])
+        #expect(lines.all == [#"2023-11-14T22:13:20.007Z WARNING: two lines a=x y b=\u202e2"# + "\n"])
     }
 
     @Test func `metadata of the logger, the provider and the event are merged, and the event's wins`() {

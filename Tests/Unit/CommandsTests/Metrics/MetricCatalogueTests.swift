@@ -1,22 +1,12 @@
 import Foundation
 import GroupCommit
 import HTTPServing
-import History
-import Import
-import InboxQueue
 import Ingest
 import Logging
-import Metrics
-import Outbox
 import Postgres
 import Prometheus
 import PrometheusTesting
-import Reconcile
-import Revocation
 import Schema
-import ServerAPI
-import ServiceLifecycle
-import ShopAPI
 import Systemd
 import Testing
 
@@ -86,23 +76,9 @@ import Testing
         let pool = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: .quiet)
         registry.observe(pool, as: "worker")
         let parts = ReloadableWorker(settings, registry: registry)
-        _ = WorkerCommand.queue(settings, parts.processor, pool: pool, registry: registry, logger: .quiet)
-        _ = MaintenanceService(pool: pool, logger: .quiet, metrics: registry)
-        let collector = StatisticsCollector<InboxStatistics>(pool: pool, logger: .quiet)
-        let client = WorkerCommand.serverAPI(settings, parts, pool: pool, registry: registry, logger: .quiet)
-        _ = WorkerCommand.outbox(settings, parts, client: client, pool: pool, registry: registry, logger: .quiet)
-        _ = WorkerCommand.webhooks(settings, parts, pool: pool, registry: registry, logger: .quiet)
-        StatisticsCollector<OutboxStatistics>(pool: pool, logger: .quiet).expose(in: registry)
-        StatisticsCollector<BudgetStatistics>(pool: pool, logger: .quiet).expose(in: registry)
-        _ = WorkerCommand.history(settings, client: client, pool: pool, registry: registry, logger: .quiet)
-        StatisticsCollector<HistoryStatistics>(pool: pool, logger: .quiet).expose(in: registry)
-        StatisticsCollector<ImportStatistics>(pool: pool, logger: .quiet).expose(in: registry)
-        StatisticsCollector<ReconcileStatistics>(pool: pool, logger: .quiet).expose(in: registry)
-        StatisticsCollector<EndpointStatistics>(pool: pool, logger: .quiet).expose(in: registry)
-        StatisticsCollector<RevocationStatistics>(pool: pool, logger: .quiet).expose(in: registry)
-        StatisticsCollector<ConsumptionStatistics>(pool: pool, logger: .quiet).expose(in: registry)
-        let gate = SchemaGate(.worker, logger: .quiet)
-        let admin = WorkerCommand.admin(settings, registry: registry, collector: collector, gate: gate, logger: .quiet) {}
+        let services = WorkerServices(settings, parts, pool: pool, webhookPool: pool, registry: registry, logger: .quiet)
+        let notifier = ServiceNotifier(environment: [:], logger: .quiet)
+        let (_, admin) = services.all(SchemaGate(.worker, logger: .quiet), notifier) {}
         #expect(admin.count == 1)
         #expect(registry.undescribed == [])
         let metrics = try ExposedMetrics(registry.render())

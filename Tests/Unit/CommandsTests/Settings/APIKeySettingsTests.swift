@@ -38,7 +38,7 @@ import Testing
 
     @Test func `without a source there are no keys, and nothing is asked`() throws {
         let settings = try WorkerSettings(SettingsReader(flags: usual, environment: ["CREDENTIALS_DIRECTORY": "/nonexistent"]))
-        #expect(settings.serverAPI.keys.isEmpty && settings.serverAPI.keys.lanes.isEmpty)
+        #expect(settings.serverAPI.keys.keys(of: "com.example.a").isEmpty && settings.serverAPI.keys.lanes.isEmpty)
     }
 
     @Test func `a folder of an issuer has keys as Apple names them, of which the newest is tried first`() throws {
@@ -57,7 +57,7 @@ import Testing
         try write(path, try PrivateKey.generate(.p256).pem)
         try write("database-url", "host=/tmp")
         let keys = try WorkerSettings(reader(credentials: true)).serverAPI.keys
-        #expect(keys.all.map(\.id) == [APIKey.ID(issuer: Self.issuer, keyID: "A1")])
+        #expect(keys.keys(of: "com.example.a").map(\.id) == [APIKey.ID(issuer: Self.issuer, keyID: "A1")])
     }
 
     @Test(arguments: [

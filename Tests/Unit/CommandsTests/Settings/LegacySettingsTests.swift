@@ -1,6 +1,5 @@
 import AppStore
 import Foundation
-import HTTPServing
 import Interpretation
 import OpenSSL
 import Outbox

@@ -1,5 +1,4 @@
 import AppStore
-import AppStoreVerification
 import Interpretation
 import SignedTesting
 import StoreSimulator

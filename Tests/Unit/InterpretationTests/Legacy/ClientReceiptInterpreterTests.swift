@@ -1,5 +1,4 @@
 import AppStore
-import AppStoreVerification
 import Ledger
 import SignedTesting
 import StoreSimulator

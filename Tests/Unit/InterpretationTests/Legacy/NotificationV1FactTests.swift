@@ -1,5 +1,4 @@
 import AppStore
-import AppStoreVerification
 import FoundationEssentials
 import Ledger
 import SignedTesting

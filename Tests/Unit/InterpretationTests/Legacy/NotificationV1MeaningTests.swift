@@ -2,7 +2,6 @@ import AppStore
 import FoundationEssentials
 import Ledger
 import SignedTesting
-import StoreSimulator
 import StrictJSON
 import Testing
 

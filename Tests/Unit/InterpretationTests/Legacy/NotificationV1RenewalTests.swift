@@ -1,12 +1,9 @@
 import AppStore
-import AppStoreVerification
 import Ledger
 import SignedTesting
 import StoreSimulator
 import StrictJSON
 import Testing
-
-@testable import Interpretation
 
 /// The renewals in a body, which receipts do not hold: each with its own version, one for each named contract.
 struct NotificationV1RenewalTests {

@@ -1,6 +1,5 @@
 import AppStore
 import AppStoreVerification
-import OpenSSL
 import Randomness
 import StoreSimulator
 import Testing

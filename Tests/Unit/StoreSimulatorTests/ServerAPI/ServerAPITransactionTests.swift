@@ -11,7 +11,7 @@ struct ServerAPITransactionTests {
         let life = try scene.buyer(1)
         scene.now = scene.now.advanced(byDays: 3)
         let answer = try scene.ask("GET", "/inApps/v1/transactions/\(life.chargeIDs[0])")
-        let jws = Array(try #require(answer.json["signedTransactionInfo"]?.string).utf8)
+        let jws = ArraySlice(try #require(answer.json["signedTransactionInfo"]?.string).utf8)
         let transaction = try #require(Genuine.verifier.verifyTransaction(jws, receivedAt: scene.now).accepted).value
         #expect(transaction.transactionId == life.chargeIDs[0] && transaction.signedDate == scene.now)
         #expect(answer.header("date") == "Fri, 03 Apr 2026 08:00:00 GMT")

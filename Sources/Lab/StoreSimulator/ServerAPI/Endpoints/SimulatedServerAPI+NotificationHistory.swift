@@ -1,5 +1,4 @@
 import AppStore
-import FoundationEssentials
 import OpenSSL
 import StrictJSON
 
@@ -107,7 +106,7 @@ private struct HistoryQuery {
     }
 
     private static func isDocumented(_ type: NotificationTypeV2, _ subtype: Subtype?) -> Bool {
-        subtype == nil ? NotificationMatrix.contains(type) : NotificationMatrix.contains(type, subtype)
+        NotificationMatrix.pairs.contains { $0.type == type && (subtype == nil || $0.subtype == subtype) }
     }
 
     func matches(_ record: PushRecord, of customer: String?, at now: Timestamp) -> Bool {

@@ -3,19 +3,15 @@ import InboxQueue
 import Logging
 import NIOPosix
 import Postgres
-import Prometheus
 import Schema
 
-extension WorkerCommand {
+extension WorkerServices {
     /// The service of the worker's admin listener; none when it is off.
     ///
     /// - Parameter announce: called when the address is bound.
-    static func admin(
-        _ settings: WorkerSettings,
-        registry: MetricRegistry,
-        collector: StatisticsCollector<InboxStatistics>,
-        gate: SchemaGate,
-        logger: Logger,
+    func admin(
+        _ collector: StatisticsCollector<InboxStatistics>,
+        _ gate: SchemaGate,
         announce: @escaping @Sendable () -> Void
     ) -> [AdminServer] {
         MetricCatalogue.expose(collector, in: registry)
@@ -28,7 +24,7 @@ extension WorkerCommand {
         ) { () throws(Problem) in
             if let refusal = gate.refusal { throw .databaseRefused("\(refusal)") }
             guard gate.isUsable, collector.latest != nil else { throw .databaseUnavailable(retryAfter: 5) }
-        } onBound: { port in
+        } onBound: { [logger] port in
             logger.notice("worker is listening", metadata: ["listen.admin": "\(listen.with(port: port))"])
             announce()
         }

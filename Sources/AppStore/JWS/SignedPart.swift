@@ -1,18 +1,17 @@
-import AppStore
-import StrictJSON
+package import StrictJSON
 
-/// One JWS of an event, decoded as far as that goes. Nothing vouches for it here: a forgery is shown like anything else.
-struct SignedPart {
+/// One JWS of a body, decoded as far as that goes. Nothing vouches for it here: a forgery is shown like anything else.
+package struct SignedPart {
     /// `signedPayload` for the outermost, else the path of the member that holds it, such as `data.signedTransactionInfo`.
-    let location: String
-    let kind: SignedPayloadKind?
+    package let location: String
+    package let kind: SignedPayloadKind?
     /// Nil when it cannot be decoded.
-    let payload: JSONObject?
+    package let payload: JSONObject?
     /// Why it cannot be decoded.
-    let problem: String?
+    package let problem: String?
 
     /// The JWS and those in it, outermost first.
-    static func all(in jws: ArraySlice<UInt8>) -> [SignedPart] {
+    package static func all(in jws: ArraySlice<UInt8>) -> [SignedPart] {
         let outer = SignedPart(jws, at: "signedPayload")
         return [outer] + (outer.payload.map { all(in: $0) } ?? [])
     }
@@ -20,7 +19,7 @@ struct SignedPart {
     /// Each JWS in a payload, and those in it.
     ///
     /// - Parameter path: of the payload, with a dot at its end.
-    static func all(in payload: JSONObject, at path: String = "") -> [SignedPart] {
+    package static func all(in payload: JSONObject, at path: String = "") -> [SignedPart] {
         payload.members.flatMap { all(in: $0.value, at: path + $0.name) }
     }
 
@@ -48,17 +47,9 @@ struct SignedPart {
             problem = "\(error)"
         }
     }
-
-    /// - Parameter isGenuine: whether a configured root vouches for the signature.
-    func json(isGenuine: Bool) -> JSONValue {
-        [
-            "location": .string(location), "kind": (kind?.rawValue).map(JSONValue.string) ?? .null, "is_genuine": .bool(isGenuine),
-            "payload": payload.map(JSONValue.object) ?? .null, "problem": problem.map(JSONValue.string) ?? .null,
-        ]
-    }
 }
 
 extension String {
     /// Whether it is taken for a JWS where text of any kind may stand; a short one, such as a version with two dots, is not.
-    var isJWS: Bool { utf8.count > 100 && CompactJWS.hasShape(self) }
+    package var isJWS: Bool { utf8.count > 100 && CompactJWS.hasShape(self) }
 }

@@ -1,18 +1,10 @@
-import Logging
-import Postgres
 import Reconcile
 import ServerAPI
 import Systemd
 
-extension WorkerCommand {
+extension WorkerServices {
     /// The service that asks about contracts that look stale, of the apps that have a key.
-    static func reconcile(
-        _ settings: WorkerSettings,
-        client: ServerAPIClient,
-        pool: ConnectionPool,
-        logger: Logger,
-        monitor: LoopMonitor? = nil
-    ) -> ReconcileService {
+    func reconcile() -> ReconcileService {
         var configuration = ReconcileService.Configuration()
         configuration.environments = settings.reconcile.mode.environments
         configuration.sample = settings.reconcile.sample
@@ -20,9 +12,9 @@ extension WorkerCommand {
             pool: pool,
             configuration: configuration,
             // A question whose call cannot be made would only grow old.
-            lanes: { client.openLanes },
+            lanes: { [client] in client.openLanes },
             logger: logger,
-            heartbeat: { monitor?.loop() ?? .none }
+            heartbeat: monitor.loop
         )
     }
 }

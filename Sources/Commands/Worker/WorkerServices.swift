@@ -1,0 +1,134 @@
+import AppStore
+import Feed
+import HTTPServing
+import History
+import Import
+import InboxQueue
+import Logging
+import NIOPosix
+import Outbox
+import Postgres
+import Prometheus
+import Reconcile
+import Revocation
+import Schema
+import ServerAPI
+import ServiceLifecycle
+import Systemd
+import Worker
+
+/// The services of a worker, and what they share.
+struct WorkerServices {
+    let settings: WorkerSettings
+    let parts: ReloadableWorker
+    let pool: ConnectionPool
+    /// A pool of its own, so that many endpoints keep no connection from the rest.
+    let webhookPool: ConnectionPool
+    let registry: MetricRegistry
+    let logger: Logger
+    /// Asks the App Store Server API, about the apps that have a key.
+    let client: ServerAPIClient
+    /// Supervises the loops. Its limit is longer than the longest step: a batch that runs again event by event. Waiting for the database is
+    /// progress.
+    let monitor = LoopMonitor(limit: .seconds(180))
+
+    init(
+        _ settings: WorkerSettings,
+        _ parts: ReloadableWorker,
+        pool: ConnectionPool,
+        webhookPool: ConnectionPool,
+        registry: MetricRegistry,
+        logger: Logger
+    ) {
+        self.settings = settings
+        self.parts = parts
+        self.pool = pool
+        self.webhookPool = webhookPool
+        self.registry = registry
+        self.logger = logger
+        client = ServerAPIClient(
+            hosts: settings.serverAPI.hosts,
+            keys: { parts.apiKeys.current },
+            budget: SharedBudget(pool: pool, share: settings.serverAPI.share, logger: logger),
+            logger: logger,
+            metrics: registry,
+            now: { LogOutput.standardError.now() }
+        )
+    }
+
+    /// All services, and those of them that listen, which are bound before any runs.
+    ///
+    /// - Parameter announce: called when the worker is ready.
+    func all(
+        _ gate: SchemaGate,
+        _ notifier: ServiceNotifier,
+        announce: @escaping @Sendable () -> Void
+    ) -> (all: [any Service], admin: [AdminServer]) {
+        let inbox = StatisticsCollector<InboxStatistics>(pool: pool, logger: logger)
+        let admin = admin(inbox, gate, announce: announce)
+        let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
+        func collector<Numbers: ExposedStatistics>(_: Numbers.Type) -> StatisticsCollector<Numbers> {
+            let collector = StatisticsCollector<Numbers>(pool: pool, logger: logger)
+            collector.expose(in: registry)
+            return collector
+        }
+        // The budget's and the history's always, since a reload may add the first key.
+        var collectors: [any Service] = [
+            inbox, collector(OutboxStatistics.self), collector(EndpointStatistics.self), collector(BudgetStatistics.self),
+            collector(HistoryStatistics.self), collector(ReconcileStatistics.self), collector(ImportStatistics.self),
+            collector(ConsumptionStatistics.self),
+        ]
+        // The numbers of a worker that does not ask would only grow old.
+        if settings.asksResponders { collectors.append(collector(RevocationStatistics.self)) }
+        let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
+        return ([pool, webhookPool] + listeners + collectors + [maintenance] + loops(notifier), admin)
+    }
+
+    /// The services that process events and make calls, and the heartbeat that reports their progress to systemd.
+    private func loops(_ notifier: ServiceNotifier) -> [any Service] {
+        let revocation = revocation()
+        let queue = queue()
+        return [
+            Heartbeat(
+                every: notifier.keepAlivePause,
+                eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+                isStuck: { [monitor] in monitor.isStuck },
+                beat: notifier.keepAlive
+            ),
+            FeedService(pool: pool, logger: logger, heartbeat: monitor.loop), outbox(), history(), imports(), reconcile(), webhooks(),
+            revocation,
+            WorkerService(
+                queue: queue,
+                configuration: WorkerService.Configuration(concurrency: settings.concurrency),
+                prepare: { await revocation.prepare() },
+                logger: logger,
+                heartbeat: monitor.loop
+            ),
+        ]
+    }
+
+    /// The queue, which verifies and merges events; counts its work in the registry.
+    private func queue() -> EventQueue<EventProcessor.Prepared> {
+        var configuration = EventQueue<EventProcessor.Prepared>.Configuration()
+        configuration.batchEvents = settings.batchSize
+        configuration.maximumAttempts = settings.maximumAttempts
+        let processor = parts.processor
+        let queue = EventQueue(
+            pool: pool,
+            configuration: configuration,
+            logger: logger,
+            metrics: QueueMetrics(types: Self.notificationTypes, factory: registry),
+            prepare: { processor.current.prepare($0) },
+            subjects: { processor.current.subjects($0) },
+            labels: { processor.current.labels($0) },
+            merge: { try await processor.current.merge($0, in: $1) }
+        )
+        registry.observe(queue.side, as: "markers")
+        return queue
+    }
+
+    /// The values of the metrics' label for types, of both versions of notifications.
+    private static var notificationTypes: Set<String> {
+        Set(NotificationMatrix.subtypes.keys.map(\.rawValue)).union(NotificationTypeV1.documented.map(\.rawValue))
+    }
+}
