@@ -61,14 +61,7 @@ let package = Package(
                 "README.md", "schema.sql", "queries", "steps", "roles.sql", "grants.sql", "fingerprint.txt", "tables", "functions", "views",
                 "statements",
             ],
-            sources: [
-                "Schema.swift", "Statements.swift", "Statements+Commands.swift", "Statements+Ledger.swift", "Statements+Outbox.swift",
-                "Statements+History.swift", "Statements+Import.swift", "Statements+Reconcile.swift", "Statements+ServerAPI.swift",
-                "Statements+Shop.swift",
-                "Statements+Consumption.swift",
-                "Statements+Endpoints.swift", "Statements+Webhooks.swift", "Statements+Certificates.swift", "Statements+Console.swift",
-                "Statements+ConsolePages.swift",
-            ],
+            sources: ["Schema.swift"],
             plugins: ["EmbeddedFiles"]
         ),
         .target(name: "Schema", dependencies: ["SQL", "Postgres", logging]),

@@ -13,7 +13,7 @@ struct EmbeddedFiles: BuildToolPlugin {
             .buildCommand(
                 displayName: "Embedding \(files.count) files of \(target.name)",
                 executable: try context.tool(named: "embed-files").url,
-                arguments: [source.path] + files.map(\.path),
+                arguments: [source.path, target.directoryURL.path] + files.map(\.path),
                 inputFiles: files,
                 outputFiles: [source]
             )

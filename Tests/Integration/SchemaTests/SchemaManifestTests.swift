@@ -30,19 +30,21 @@ struct SchemaManifestTests {
 
     @Test func `version and contract follow from the steps`() {
         let manifest = SchemaManifest()
-        #expect(manifest.steps.map(\.version) == manifest.steps.map(\.version).sorted())
-        if let last = manifest.steps.last { #expect(manifest.version == last.version) }
-        if let breaking = manifest.steps.last(where: \.isBreaking) { #expect(manifest.contract == Int32(breaking.version)) }
-        for step in manifest.steps {
-            let number = String(step.version)
+        for (index, step) in manifest.steps.enumerated() {
+            let number = String(index + 2)
             #expect(step.file.name.hasPrefix("steps/" + String(repeating: "0", count: 4 - number.count) + number + "_"))
         }
+        let next = manifest.version + 1
+        let plain = manifest.adding("SELECT 1;", name: "steps/000\(next)_change")
+        #expect(plain.version == next && plain.contract == manifest.contract)
+        let breaking = manifest.adding("-- breaking\nSELECT 1;", name: "steps/000\(next)_change")
+        #expect(breaking.version == next && breaking.contract == Int32(next))
     }
 
     @Test func `a step says in its first lines whether it is breaking and how it runs`() {
-        let breaking = SchemaStep(version: 2, file: SchemaFile(name: "a", text: "-- Why.\n-- breaking\nSELECT '-- concurrently';"))
+        let breaking = SchemaStep(file: SchemaFile(name: "steps/0002_a", text: "-- Why.\n-- breaking\nSELECT '-- concurrently';"))
         #expect(breaking.isBreaking && !breaking.isConcurrent)
-        let concurrent = SchemaStep(version: 3, file: SchemaFile(name: "b", text: "-- concurrently\nSELECT 1;\n-- breaking\n"))
+        let concurrent = SchemaStep(file: SchemaFile(name: "steps/0003_b", text: "-- concurrently\nSELECT 1;\n-- breaking\n"))
         #expect(concurrent.isConcurrent && !concurrent.isBreaking)
     }
 

@@ -38,9 +38,7 @@ extension SchemaManifest {
     /// The manifest of a later release, with one more step.
     func adding(_ step: String, name: String = "steps/0002_change") -> SchemaManifest {
         var copy = self
-        copy.version += 1
-        copy.steps.append(SchemaStep(version: copy.version, file: SchemaFile(name: name, text: step)))
-        if copy.steps.last?.isBreaking == true { copy.contract = Int32(copy.version) }
+        copy.steps.append(SchemaStep(file: SchemaFile(name: name, text: step)))
         return copy
     }
 
