@@ -84,7 +84,7 @@ struct WorkerServices {
         return ([pool, webhookPool] + listeners + collectors + [maintenance] + loops(notifier), admin)
     }
 
-    /// The services that process events and make calls, and the heartbeat that reports their progress to systemd.
+    /// The services that process events and make calls, the pool of crash markers, and the heartbeat that reports their progress to systemd.
     private func loops(_ notifier: ServiceNotifier) -> [any Service] {
         let revocation = revocation()
         let queue = queue()
@@ -96,7 +96,7 @@ struct WorkerServices {
                 beat: notifier.keepAlive
             ),
             FeedService(pool: pool, logger: logger, heartbeat: monitor.loop), outbox(), history(), imports(), reconcile(), webhooks(),
-            revocation,
+            revocation, queue.side,
             WorkerService(
                 queue: queue,
                 configuration: WorkerService.Configuration(concurrency: settings.concurrency),

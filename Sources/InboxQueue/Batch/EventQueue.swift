@@ -58,7 +58,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
         rejections = OccurrenceSummary("events are rejected", logger: logger)
     }
 
-    /// The connection for crash markers, which is beside the pool.
+    /// The connection for crash markers, which is beside the pool. To be run as a service, before the one that takes batches.
     package var side: ConnectionPool { markers.side }
 
     /// Takes one batch and reports how it went; the report is empty when nothing was due.

@@ -78,8 +78,9 @@ import Testing
         let parts = ReloadableWorker(settings, registry: registry)
         let services = WorkerServices(settings, parts, pool: pool, webhookPool: pool, registry: registry, logger: .quiet)
         let notifier = ServiceNotifier(environment: [:], logger: .quiet)
-        let (_, admin) = services.all(SchemaGate(.worker, logger: .quiet), notifier) {}
+        let (all, admin) = services.all(SchemaGate(.worker, logger: .quiet), notifier) {}
         #expect(admin.count == 1)
+        #expect(all.contains { ($0 as? ConnectionPool).map { $0 !== pool } ?? false }, "the pool of crash markers is run")
         #expect(registry.undescribed == [])
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
