@@ -78,7 +78,7 @@ GRANT EXECUTE ON FUNCTION appstore.lease_import_chunks, appstore.settle_import_i
 -- So is what was asked about stale contracts.
 GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics, appstore.may_be_called, appstore.has_backlog TO appstore_worker;
 
--- viewer and operator read everything but bodies and the hashes of keys.
+-- What viewer and operator read: no body, no payload of a call, no hash of a key.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
     appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consumption_counted, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,

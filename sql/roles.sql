@@ -3,12 +3,12 @@
 --   appstore_owner     owns schema appstore; cannot log in: migrate acts as it by SET ROLE
 --   appstore_ingest    may store bodies: EXECUTE appstore.receive
 --   appstore_worker    claims, merges, settles; never changes or deletes a body
---   appstore_operator  reads everything but bodies, repairs through functions
---   appstore_viewer    reads everything but bodies
+--   appstore_operator  reads what the viewer does, repairs through functions
+--   appstore_viewer    reads the books, the queue and the history of repairs: no body, no hash of a key
 --   appstore_backend   the shop's own backend by SQL: makes orders, links and unlinks owners, says that it answered Apple; reads views
 --   appstore_reporter  reads the reports, schema appstore_reports, and nothing else
 --   appstore_api       the HTTP API for the shop's own backend: EXECUTE the functions that its routes need
---   appstore_console   the console: finds the session of a request, then acts as viewer, operator or bodies by SET LOCAL ROLE
+--   appstore_console   the console: begins, finds and ends the sessions of people, then acts as viewer, operator or bodies by SET LOCAL ROLE
 --   appstore_bodies    may show the body of an event, with a reason; cannot log in: grant it to people
 --
 -- All others may log in but have no password: pg_hba.conf decides how (peer with a map is what the README shows).
