@@ -5,4 +5,9 @@ package struct PurchasePlatform: OpenValue {
     package init(rawValue: String) {
         self.rawValue = rawValue
     }
+
+    package static let iOS = PurchasePlatform(rawValue: "iOS")
+    package static let macOS = PurchasePlatform(rawValue: "macOS")
+    package static let tvOS = PurchasePlatform(rawValue: "tvOS")
+    package static let visionOS = PurchasePlatform(rawValue: "visionOS")
 }

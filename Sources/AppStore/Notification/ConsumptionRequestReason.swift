@@ -7,4 +7,8 @@ package struct ConsumptionRequestReason: OpenValue {
     }
 
     package static let unintendedPurchase = ConsumptionRequestReason(rawValue: "UNINTENDED_PURCHASE")
+    package static let fulfillmentIssue = ConsumptionRequestReason(rawValue: "FULFILLMENT_ISSUE")
+    package static let unsatisfiedWithPurchase = ConsumptionRequestReason(rawValue: "UNSATISFIED_WITH_PURCHASE")
+    package static let legal = ConsumptionRequestReason(rawValue: "LEGAL")
+    package static let other = ConsumptionRequestReason(rawValue: "OTHER")
 }

@@ -9,6 +9,7 @@ package struct VerifyReceiptStatus: OpenValue {
     package static let valid = VerifyReceiptStatus(rawValue: 0)
     /// The request was not a POST.
     package static let notPosted = VerifyReceiptStatus(rawValue: 21000)
+    package static let noLongerSent = VerifyReceiptStatus(rawValue: 21001)
     /// `receipt-data` is malformed or missing, or the service had a temporary issue.
     package static let malformedReceiptData = VerifyReceiptStatus(rawValue: 21002)
     package static let notAuthenticated = VerifyReceiptStatus(rawValue: 21003)

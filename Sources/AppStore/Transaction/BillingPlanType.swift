@@ -5,4 +5,7 @@ package struct BillingPlanType: OpenValue {
     package init(rawValue: String) {
         self.rawValue = rawValue
     }
+
+    package static let billedUpfront = BillingPlanType(rawValue: "BILLED_UPFRONT")
+    package static let monthly = BillingPlanType(rawValue: "MONTHLY")
 }

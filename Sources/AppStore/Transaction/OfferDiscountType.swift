@@ -9,4 +9,5 @@ package struct OfferDiscountType: OpenValue {
     package static let freeTrial = OfferDiscountType(rawValue: "FREE_TRIAL")
     package static let payAsYouGo = OfferDiscountType(rawValue: "PAY_AS_YOU_GO")
     package static let payUpFront = OfferDiscountType(rawValue: "PAY_UP_FRONT")
+    package static let oneTime = OfferDiscountType(rawValue: "ONE_TIME")
 }
