@@ -381,7 +381,8 @@ let package = Package(
         .testTarget(
             name: "InboxQueueTests",
             dependencies: [
-                "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", "SQL", serviceLifecycle,
+                "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", "Randomness", "SQL",
+                serviceLifecycle,
             ],
             path: "Tests/Integration/InboxQueueTests"
         ),

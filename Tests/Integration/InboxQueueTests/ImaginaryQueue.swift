@@ -1,21 +1,10 @@
 import Postgres
+import Randomness
 
 @testable import InboxQueue
 
 /// The queue as PostgreSQL would show it, with its transactions, in memory.
 struct ImaginaryQueue {
-    struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
-    }
-
     private struct Event {
         let position: QueuePosition
         var isCommitted = false
@@ -32,7 +21,7 @@ struct ImaginaryQueue {
         let began: Int64
     }
 
-    var random: Random
+    var random: SeededGenerator
     private var clock: Int64 = 0
     private var nextXID: Int64 = 100
     /// To a snapshot a transaction with a greater number has not begun, even if it has written: its `xmin` is at most one more.
@@ -42,7 +31,7 @@ struct ImaginaryQueue {
     private var open: [Work] = []
 
     init(seed: UInt64) {
-        random = Random(state: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// The first event that waits, or would after what is open has been committed or rolled back.

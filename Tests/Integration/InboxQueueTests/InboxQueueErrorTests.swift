@@ -52,9 +52,15 @@ struct InboxQueueErrorTests {
         try await receive(["a", "b", "x", "c", "d"], in: database)
         #expect(try await queue.takeBatch().results == [.applied: 4])
         #expect(merges.withLock(\.self) == ["abxcd", "a", "b", "x", "c", "d"])
+        let state: Statement = """
+            SELECT concat_ws('|', state, attempts, last_error LIKE '%22012%', next_run_at > now() + interval '20 minutes')
+            FROM appstore.inbox_status WHERE event_id = 3
+            """
+        #expect(try await database.lines(state) == ["waiting|1|t|t"])
         merges.withLock { $0 = [] }
         try await receive(["e", "f"], in: database)
         try await database.withConnection { _ = try await $0.execute("UPDATE appstore.inbox_queue SET run_at = now() - interval '1 s'") }
+        #expect(try await database.lines(state) == ["ready|1|t|f"])
         #expect(try await queue.takeBatch().results == [.applied: 2])
         #expect(try await queue.takeIsolated()?.results == [.failed: 1])
         #expect(merges.withLock(\.self) == ["ef", "x"])

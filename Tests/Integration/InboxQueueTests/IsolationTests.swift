@@ -14,16 +14,6 @@ struct IsolationTests {
         )
     }
 
-    /// Runs `body` while another session holds a lock.
-    private func holding(_ lock: Statement, in database: TestDatabase, _ body: () async throws -> Void) async throws {
-        try await database.withConnection { holder in
-            try await holder.withTransaction { transaction in
-                try await transaction.execute(lock)
-                try await body()
-            }
-        }
-    }
-
     private func makeTouched(_ database: TestDatabase) async throws {
         try await database.withConnection { connection in
             try await connection.runScript(
@@ -38,7 +28,7 @@ struct IsolationTests {
     @Test func `a table that another session locks costs no attempt and isolates no event`() async throws {
         try await ScriptedQueue.with(Array(repeating: .apply, count: 40)) { database, pool, script in
             let queue = script.queue(pool)
-            try await holding("LOCK TABLE appstore.seen_notifications IN ACCESS EXCLUSIVE MODE", in: database) {
+            try await database.holding("LOCK TABLE appstore.seen_notifications IN ACCESS EXCLUSIVE MODE") {
                 for _ in 0..<2 {
                     await #expect(throws: PostgresError.self) { try await queue.takeBatch() }
                     _ = try await queue.recoverLostBatches()
@@ -54,7 +44,7 @@ struct IsolationTests {
         try await ScriptedQueue.with([.apply, .apply, .touchRow] + Array(repeating: .apply, count: 13)) { database, pool, script in
             try await makeTouched(database)
             let queue = script.queue(pool)
-            try await holding("SELECT FROM appstore.touched FOR UPDATE", in: database) {
+            try await database.holding("SELECT FROM appstore.touched FOR UPDATE") {
                 let report = try await queue.takeBatch()
                 #expect(report.results == [.applied: 15])
                 #expect(report.retries == 1)

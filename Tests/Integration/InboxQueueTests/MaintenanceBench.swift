@@ -18,6 +18,21 @@ enum MaintenanceBench {
         return try await TestCluster.startPrivate(settings: ["fsync": "on", "autovacuum": "on", "shared_buffers": "128MB"])
     }
 
+    /// A database with partitions of so many events from 10,000,000 on, whose bodies are kept for so long, or for ever.
+    static func partitioned(events: Int = 1000, bodies: String? = "30 days") async throws -> TestDatabase {
+        let database = try await InboxDatabase.make()
+        let age = bodies.map { "'\($0)'" } ?? "NULL"
+        try await execute(
+            """
+            UPDATE appstore.retention SET bodies = \(age), partition_events = \(events);
+            SELECT setval('appstore.inbox_event_id', 9999999);
+            """,
+            in: database
+        )
+        _ = try await finish(.preparePartitions, in: database)
+        return database
+    }
+
     /// Events 1… of which each has an outcome, received and settled so long ago, with bodies of so many bytes.
     static func settled(
         _ count: Int,

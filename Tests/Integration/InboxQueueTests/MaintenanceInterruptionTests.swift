@@ -80,17 +80,16 @@ struct MaintenanceInterruptionTests {
 
     /// A database in which the task has work for more than one step.
     private func makeDatabase(for task: MaintenanceTask) async throws -> TestDatabase {
-        let database = try await InboxDatabase.make()
+        let isPartitioned = task == .preparePartitions || task == .dropPartition
+        let database = try await isPartitioned ? MaintenanceBench.partitioned() : InboxDatabase.make()
         try await MaintenanceBench.execute(
             "UPDATE appstore.retention SET bodies = '30 days', outcomes = '30 days', partition_events = 1000",
             in: database
         )
         switch task {
         case .preparePartitions:
-            try await partition(database)
             try await MaintenanceBench.settled(10, result: "applied", age: "5 days", in: database)
         case .dropPartition:
-            try await partition(database)
             try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
             let young = "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (10000007, 10000500)"
             try await MaintenanceBench.execute(young, in: database)
@@ -172,12 +171,6 @@ struct MaintenanceInterruptionTests {
         ] {
             try await MaintenanceBench.execute(statement, in: database)
         }
-    }
-
-    /// Partitions from 10,000,000 on.
-    private func partition(_ database: TestDatabase) async throws {
-        try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 9999999)", in: database)
-        _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
     }
 
     /// Every event has run before, and was about a contract.

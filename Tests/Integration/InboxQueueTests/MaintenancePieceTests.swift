@@ -8,15 +8,7 @@ import Testing
 struct MaintenancePieceTests {
     /// A partition of 60,000 aged events, the newest one of which has just been settled again.
     private func makeDatabase() async throws -> TestDatabase {
-        let database = try await InboxDatabase.make()
-        try await MaintenanceBench.execute(
-            """
-            UPDATE appstore.retention SET bodies = '30 days', partition_events = 60000;
-            SELECT setval('appstore.inbox_event_id', 9999999);
-            """,
-            in: database
-        )
-        _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
+        let database = try await MaintenanceBench.partitioned(events: 60_000)
         try await MaintenanceBench.settled(60_001, result: "applied", age: "40 days", in: database)
         try await MaintenanceBench.execute(
             "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (10000001, 10059999)",

@@ -9,15 +9,7 @@ import Testing
 struct MaintenanceRaceTests {
     /// 1,500 settled events from 10,000,000 on, of which the first 1,000 fill a partition that has aged.
     private func makeAged() async throws -> TestDatabase {
-        let database = try await InboxDatabase.make()
-        try await MaintenanceBench.execute(
-            """
-            UPDATE appstore.retention SET bodies = '30 days', partition_events = 1000;
-            SELECT setval('appstore.inbox_event_id', 9999999);
-            """,
-            in: database
-        )
-        _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
         for _ in 0..<2 { _ = try await MaintenanceBench.step(.dropPartition, in: database) }  // inbox_first, which is empty
         return database
@@ -122,7 +114,7 @@ struct MaintenanceRaceTests {
             in: database
         )
         // A session that reads the inbox would keep the step from its lock.
-        try await holding("SELECT count(*) FROM appstore.inbox", in: database) {
+        try await database.holding("SELECT count(*) FROM appstore.inbox") {
             let step = try await MaintenanceBench.step(.dropPartition, in: database)
             #expect(step?.did == "postponed inbox_from_10000000")
         }
@@ -140,7 +132,7 @@ struct MaintenanceRaceTests {
     @Test func `ageing does not wait for the transaction that holds an event, and takes it the next time`() async throws {
         let database = try await InboxDatabase.make()
         try await MaintenanceBench.settled(10, result: "rejected", labels: false, age: "2 days", in: database)
-        try await holding("SELECT FROM appstore.outcomes WHERE event_id = 5 FOR UPDATE", in: database) {
+        try await database.holding("SELECT FROM appstore.outcomes WHERE event_id = 5 FOR UPDATE") {
             let error = await #expect(throws: PostgresError.self) {
                 _ = try await MaintenanceBench.step(.ageRejectedBodies, as: "postgres", in: database)
             }
@@ -148,15 +140,5 @@ struct MaintenanceRaceTests {
         }
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox") == ["10"])
         #expect(try await MaintenanceBench.finish(.ageRejectedBodies, in: database).map(\.rows).reduce(0, +) == 10)
-    }
-
-    /// Lends the time in which another transaction holds what the statement locks.
-    private func holding(_ statement: Statement, in database: TestDatabase, _ body: () async throws -> Void) async throws {
-        try await database.withConnection { connection in
-            try await connection.withTransaction { transaction in
-                _ = try await transaction.query(statement)
-                try await body()
-            }
-        }
     }
 }

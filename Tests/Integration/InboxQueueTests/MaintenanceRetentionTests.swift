@@ -6,20 +6,6 @@ import Testing
 
 /// What ages, what stays, and what is never taken.
 struct MaintenanceRetentionTests {
-    /// Partitions of 1,000 events from 10,000,000 on, bodies kept for thirty days.
-    private func makeDatabase() async throws -> TestDatabase {
-        let database = try await InboxDatabase.make()
-        try await MaintenanceBench.execute(
-            """
-            UPDATE appstore.retention SET bodies = '30 days', partition_events = 1000;
-            SELECT setval('appstore.inbox_event_id', 9999999);
-            """,
-            in: database
-        )
-        _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
-        return database
-    }
-
     private func counts(_ database: TestDatabase) async throws -> [String] {
         try await database.lines(
             """
@@ -30,7 +16,7 @@ struct MaintenanceRetentionTests {
     }
 
     @Test func `partitions are made ahead of the events, which reach them`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         let ahead = try await database.lines(
             "SELECT parent || ' ' || count(*) FROM appstore.inbox_partitions WHERE from_id >= 10000000 GROUP BY parent ORDER BY 1"
         )
@@ -49,7 +35,7 @@ struct MaintenanceRetentionTests {
     }
 
     @Test func `the default partition catches what comes before its partition, and partitions go on behind it`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(5000, result: "applied", age: "1 day", in: database)
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_default") == ["3000"])
         _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
@@ -71,7 +57,7 @@ struct MaintenanceRetentionTests {
     }
 
     @Test func `a partition that has aged is dropped, and what is unsettled or younger is kept`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
         try await MaintenanceBench.execute(
             """
@@ -104,7 +90,7 @@ struct MaintenanceRetentionTests {
     }
 
     @Test func `a partition with much to keep stays, and so does everything by default`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(900, result: "applied", age: "40 days", in: database)
         try await MaintenanceBench.settled(300, result: "applied", age: "3 days", in: database)
         try await MaintenanceBench.execute("UPDATE appstore.retention SET bodies = NULL", in: database)
@@ -120,7 +106,7 @@ struct MaintenanceRetentionTests {
     }
 
     @Test func `an event that is requeued while its partition is looked at is not taken`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
         for _ in 0..<2 { _ = try await MaintenanceBench.step(.dropPartition, in: database) }  // inbox_first, which is empty
         // The look is over, the drop is not.
@@ -145,7 +131,7 @@ struct MaintenanceRetentionTests {
 
     @Test(arguments: [MaintenanceTask.dropPartition, .preparePartitions])
     func `maintenance does not keep other sessions waiting, and is tried again`(task: MaintenanceTask) async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
         try await database.withConnection(user: "appstore_worker") { reader in
             try await reader.withTransaction { transaction in
@@ -161,30 +147,8 @@ struct MaintenanceRetentionTests {
         #expect(try await MaintenanceBench.finish(task, in: database) != [])
     }
 
-    @Test func `a worker that dies while it drops a partition has changed nothing`() async throws {
-        let database = try await makeDatabase()
-        try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
-        for _ in 0..<2 { _ = try await MaintenanceBench.step(.dropPartition, in: database) }
-        await #expect(throws: PostgresError.self) {
-            try await database.withConnection(user: "appstore_worker") { connection in
-                try await connection.withTransaction { transaction in
-                    #expect(try await transaction.query("SELECT did FROM appstore.drop_aged_partition()").count == 1)
-                    try await transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-                }
-            }
-        }
-        try await MaintenanceBench.awaitEndOfWorkers(database)
-        #expect(try await counts(database) == ["1500 bodies, 1500 outcomes, 0 waiting"])
-        #expect(
-            try await MaintenanceBench.finish(.dropPartition, in: database).map(\.did) == [
-                "detached inbox_from_10000000", "dropped inbox_from_10000000",
-            ]
-        )
-        #expect(try await counts(database) == ["500 bodies, 1500 outcomes, 0 waiting"])
-    }
-
     @Test func `a shop with few events gets a new partition when the time of the old one is over`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(10, result: "applied", age: "5 days", in: database)
         #expect(
             try await MaintenanceBench.finish(.preparePartitions, in: database).map(\.did) == [
@@ -198,7 +162,7 @@ struct MaintenanceRetentionTests {
     }
 
     @Test func `junk loses its body after a day and its outcome after a month; what was verified does not`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "2 days", in: database)
         try await MaintenanceBench.settled(20, result: "rejected", labels: true, age: "2 days", in: database)
         try await MaintenanceBench.settled(30, result: "rejected", labels: false, age: "1 hour", in: database)
@@ -214,7 +178,7 @@ struct MaintenanceRetentionTests {
     }
 
     @Test func `junk that is requeued is not taken, and a requeue does not take what has lost its body`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(10, result: "rejected", labels: false, age: "2 days", in: database)
         #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_event(10000001)") == 1)
         #expect(try await MaintenanceBench.finish(.ageRejectedBodies, in: database).map(\.rows) == [9])
@@ -224,7 +188,7 @@ struct MaintenanceRetentionTests {
     }
 
     @Test func `outcomes age after their bodies, with their history, and only when they are told to`() async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(1500, result: "applied", age: "400 days", in: database)
         // Two have run twice, one of them in the partition that stays.
         try await MaintenanceBench.execute(
@@ -255,7 +219,7 @@ struct MaintenanceRetentionTests {
 
     @Test(arguments: ["outcomes = '1 day'", "bodies = '1 hour'", "rejected_bodies = '0'", "rejected_bodies = '40 days'", "is_only = false"])
     func `ages that contradict each other are refused`(change: String) async throws {
-        let database = try await makeDatabase()
+        let database = try await MaintenanceBench.partitioned()
         await #expect(throws: PostgresError.self) {
             try await MaintenanceBench.execute("UPDATE appstore.retention SET \(change)", in: database)
         }

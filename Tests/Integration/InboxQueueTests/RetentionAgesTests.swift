@@ -99,7 +99,7 @@ struct RetentionAgesTests {
 
     @Test(arguments: ["2 days", "200 days"])
     func `a partition takes the bodies with it that are older than the age that is set, and no others`(age: String) async throws {
-        let database = try await makePartitioned(bodies: "'\(age)'")
+        let database = try await MaintenanceBench.partitioned(bodies: age)
         try await settle(around: age, in: database)
         // No new event can come into it.
         try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 10001000)", in: database)
@@ -110,7 +110,7 @@ struct RetentionAgesTests {
 
     @Test(arguments: [("4 days", "1 day"), ("80 days", "10 days"), ("400 days", "30 days")])
     func `a partition is closed after an eighth of the age of bodies, which is a day to thirty`(bodies: String, time: String) async throws {
-        let database = try await makePartitioned(bodies: "'\(bodies)'")
+        let database = try await MaintenanceBench.partitioned(bodies: bodies)
         try await MaintenanceBench.settled(1, result: "applied", age: "\(time) -10 minutes", in: database)
         #expect(
             try await MaintenanceBench.finish(.preparePartitions, in: database).map(\.did) == [
@@ -126,7 +126,7 @@ struct RetentionAgesTests {
     }
 
     @Test func `no partition is closed or made by time while bodies do not age`() async throws {
-        let database = try await makePartitioned(bodies: "NULL")
+        let database = try await MaintenanceBench.partitioned(bodies: nil)
         try await MaintenanceBench.settled(1, result: "applied", age: "4 years", in: database)
         _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
         let partitions: Statement = "SELECT partition FROM appstore.inbox_partitions ORDER BY 1"
@@ -137,20 +137,6 @@ struct RetentionAgesTests {
         #expect(try await database.lines(partitions) == before)
         try await MaintenanceBench.settled(1, result: "applied", in: database)
         #expect(try await database.lines("SELECT max(event_id)::text FROM appstore.inbox") == ["10000001"], "the ids go on")
-    }
-
-    /// Partitions of 1,000 events from 10,000,000 on.
-    private func makePartitioned(bodies: String) async throws -> TestDatabase {
-        let database = try await InboxDatabase.make()
-        try await MaintenanceBench.execute(
-            """
-            UPDATE appstore.retention SET bodies = \(bodies), partition_events = 1000;
-            SELECT setval('appstore.inbox_event_id', 9999999);
-            """,
-            in: database
-        )
-        _ = try await MaintenanceBench.finish(.preparePartitions, in: database)
-        return database
     }
 
     /// Takes the steps of a task until there is nothing to do, and tells what they took.

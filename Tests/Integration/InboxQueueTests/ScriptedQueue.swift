@@ -93,6 +93,16 @@ final class ScriptedQueue: Sendable {
 }
 
 extension TestDatabase {
+    /// Runs `body` while another session holds what the statement locks.
+    func holding(_ statement: Statement, _ body: () async throws -> Void) async throws {
+        try await withConnection { connection in
+            try await connection.withTransaction { transaction in
+                try await transaction.execute(statement)
+                try await body()
+            }
+        }
+    }
+
     /// Leaves a marker as a process would that died.
     func leaveMarker(_ ids: [Int64], isAlone: Bool, lane: Int64 = .random(in: .min ... .max)) async throws {
         try await withConnection { connection in

@@ -9,16 +9,39 @@ import Testing
 /// The schemas of entries: complete, true, and never narrower than before.
 @Suite(.timeLimit(.minutes(2)))
 struct FeedSchemaTests {
-    /// The members of each type as they were described when they were written here. `FEED_MEMBERS=write` writes those of now.
+    /// The members of each type as they were described when they were written here: types with equal members in a line, and below it a line for
+    /// each member. `FEED_MEMBERS=write` writes those of now.
     private static let promised = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "feed-members.txt")
 
-    private static func members(in description: APIDescription = .served) -> [String] {
-        FeedType.all.flatMap { type in FeedSchema(type, in: description)?.members.map { "\(type) \($0)" } ?? [] }
+    private static func members(of type: String, in description: APIDescription = .served) -> [String] {
+        FeedSchema(type, in: description)?.members ?? []
     }
 
+    /// The lines of members that the description lacks, each after its type.
     private static func missing(in description: APIDescription = .served) throws -> [String] {
-        let promised = try String(contentsOf: promised, encoding: .utf8).split(separator: "\n").map(String.init)
-        return promised.filter(Set(promised).subtracting(members(in: description)).contains)
+        var types: [(name: String, members: Set<String>)] = []
+        return try String(contentsOf: promised, encoding: .utf8).split(separator: "\n").flatMap { line -> [String] in
+            guard line.hasPrefix("  ") else {
+                types = line.split(separator: " ").map { (String($0), Set(members(of: String($0), in: description))) }
+                return []
+            }
+            let member = String(line.dropFirst(2))
+            return types.filter { !$0.members.contains(member) }.map { "\($0.name) \(member)" }
+        }
+    }
+
+    private static func write() throws {
+        var groups: [(types: [String], members: [String])] = []
+        for type in FeedType.all {
+            let members = members(of: type)
+            if let same = groups.firstIndex(where: { $0.members == members }) {
+                groups[same].types.append(type)
+            } else {
+                groups.append(([type], members))
+            }
+        }
+        let lines = groups.flatMap { [$0.types.joined(separator: " ")] + $0.members.map { "  \($0)" } }
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: promised)
     }
 
     @Test func `each type has a schema and its name, and nothing else has`() {
@@ -26,9 +49,7 @@ struct FeedSchemaTests {
     }
 
     @Test func `no member is removed, or gets another type, or may be absent from now on`() throws {
-        if ProcessInfo.processInfo.environment["FEED_MEMBERS"] == "write" {
-            try Data((Self.members().joined(separator: "\n") + "\n").utf8).write(to: Self.promised)
-        }
+        if ProcessInfo.processInfo.environment["FEED_MEMBERS"] == "write" { try Self.write() }
         #expect(try Self.missing() == [])
     }
 

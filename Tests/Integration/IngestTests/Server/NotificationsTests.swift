@@ -62,30 +62,6 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `a chunked body is accepted`() async throws {
-        try await RunningServer.run { server in
-            let body = SampleNotification.body()
-            let fields = "Content-Type: application/json; charset=utf-8\r\nTransfer-Encoding: chunked\r\n"
-            let middle = body.index(body.startIndex, offsetBy: 5000)
-            let chunks = [body[..<middle], body[middle...]].map { String($0.utf8.count, radix: 16) + "\r\n" + $0 + "\r\n" }
-            let response = try await server.exchange(SampleNotification.head(fields: fields) + chunks.joined() + "0\r\n\r\n")
-            #expect(response.status == 200)
-            #expect(try await server.storedBodies() == [Array(body.utf8)])
-        }
-    }
-
-    @Test func `pipelined requests are answered in order`() async throws {
-        try await RunningServer.run { server in
-            let client = try await server.connect()
-            let requests = (0..<5).map { SampleNotification.post(SampleNotification.body($0)) }
-            try await client.send(requests.joined() + "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" + "GET /none HTTP/1.1\r\nHost: x\r\n\r\n")
-            for _ in 0..<5 { #expect(try await client.response().body == "") }
-            #expect(try await client.response().body == "alive\n")
-            #expect(try await client.response().status == 404)
-            #expect(try await server.storedBodies() == (0..<5).map { Array(SampleNotification.body($0).utf8) })
-        }
-    }
-
     @Test func `a client that waits for 100 (Continue) gets it`() async throws {
         try await RunningServer.run { server in
             let client = try await server.connect()

@@ -213,25 +213,6 @@ struct OperationTests {
         }
     }
 
-    @Test func `an address in use is named in the error`() async throws {
-        try await RunningServer.run { server in
-            let address = "127.0.0.1:\(server.port)"
-            let error = await #expect(throws: ServerError.self) {
-                try await RunningServer.run(server: { $0.listen = .tcp(host: "127.0.0.1", port: UInt16(server.port)) }) { _ in }
-            }
-            #expect(error?.code == .cannotListen)
-            #expect(error?.description.hasPrefix("cannot listen at \(address): ") == true)
-        }
-    }
-
-    @Test func `an address of another machine is named in the error`() async throws {
-        let database = try await TestDatabase.migrated()
-        let error = await #expect(throws: ServerError.self) {
-            try await RunningServer.run(database: database, server: { $0.listen = .tcp(host: "192.0.2.1", port: 0) }) { _ in }
-        }
-        #expect(error?.description.hasPrefix("cannot listen at 192.0.2.1:0: ") == true)
-    }
-
     @Test func `the server listens on a Unix socket`() async throws {
         let path = "/tmp/appstore-inbox-\(UInt64.random(in: 0 ... .max)).sock"
         let address = try ListenAddress("unix:" + path)
