@@ -22,6 +22,13 @@ block() {
         $0 == fence { open = 1 }'
 }
 
+# The shell commands of a section of the README, as they are printed.
+commands() {
+    sed -n "/^## $1\$/,/^## /p" "$root/README.md" | awk '
+        /^```/ { open = $0 == "```sh" && !open; next }
+        open'
+}
+
 # follow STEP EXPECTED [LEFT-OUT]: runs the commands of a step, whose output must match an extended regular expression, without the lines that match
 # another.
 follow() {
