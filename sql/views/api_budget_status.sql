@@ -1,4 +1,4 @@
-CREATE VIEW appstore.api_budget_status AS
+CREATE OR REPLACE VIEW appstore.api_budget_status AS
 SELECT b.bundle_id, b.environment, b.endpoint, b.setting, a.allowance, hour.used AS used_this_hour,
        hour.used / (a.allowance * 3600) AS used_ratio,
        CASE WHEN b.blocked_until > statement_timestamp() THEN b.blocked_until END AS blocked_until, b.last_429_at,

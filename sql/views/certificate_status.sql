@@ -1,4 +1,4 @@
-CREATE VIEW appstore.certificate_status AS
+CREATE OR REPLACE VIEW appstore.certificate_status AS
 SELECT c.fingerprint, c.status, c.revoked_at, c.crl_reason, c.refuses_all, c.is_ignored, c.this_update, c.next_update, c.answered_at,
        c.first_seen_at, c.seen_at, c.run_at AS next_question_at, c.failures, c.last_error
 FROM appstore.certificates AS c;

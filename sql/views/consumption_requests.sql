@@ -1,4 +1,4 @@
-CREATE VIEW appstore.consumption_requests AS
+CREATE OR REPLACE VIEW appstore.consumption_requests AS
 SELECT c.environment, c.transaction_id,
        CASE WHEN NOT (d.answer).consented OR d.reason = 'consent_withdrawn' THEN 'not_consented'
             WHEN d.result = 'answered' THEN 'answered'

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.deliveries AS
+CREATE OR REPLACE VIEW appstore.deliveries AS
 SELECT a.attempt_id, a.endpoint, a.position, f.id, f.type, a.subject, a.at, a.is_redelivery, a.result, a.status, a.milliseconds, a.answer_bytes,
        a.answer, a.error
 FROM appstore.delivery_attempts AS a

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.effects AS
+CREATE OR REPLACE VIEW appstore.effects AS
 SELECT e.effect_id, e.environment, e.kind, e.subject, e.event_id, e.occurred_at, e.recorded_at, e.original_transaction_id, e.transaction_id,
        e.product_id, t.order_no, e.user_id, e.vouched_bundle_id
 FROM appstore.effect_log AS e

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.endpoint_status AS
+CREATE OR REPLACE VIEW appstore.endpoint_status AS
 SELECT e.name, e.url, e.format, e.state, e.why, e.state_since, e.position, h.position - e.position AS lag,
        statement_timestamp() - coalesce(
            (SELECT f.told_at FROM appstore.open_deliveries AS d

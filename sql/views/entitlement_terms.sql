@@ -1,4 +1,4 @@
-CREATE VIEW appstore.entitlement_terms AS
+CREATE OR REPLACE VIEW appstore.entitlement_terms AS
 SELECT m.environment, m.user_id, m.product_id, coalesce(p.entitlement, m.product_id) AS entitlement,
        term.until,
        -- Apple requires the service to continue although the charge failed.

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.failed AS
+CREATE OR REPLACE VIEW appstore.failed AS
 SELECT o.event_id, o.source, o.received_at, o.settled_at, o.reason, o.last_error, o.attempts, o.run,
        o.notification_type, o.subtype, o.notification_uuid, o.environment, o.bundle_id, o.transaction_id, o.original_transaction_id
 FROM appstore.outcomes AS o

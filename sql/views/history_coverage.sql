@@ -1,4 +1,4 @@
-CREATE VIEW appstore.history_coverage AS
+CREATE OR REPLACE VIEW appstore.history_coverage AS
 SELECT c.bundle_id, c.environment, c.mode, lower(r.range) AS covered_from, coalesce(upper(r.range), c.anchor) AS covered_to,
        statement_timestamp() - coalesce(upper(r.range), c.anchor) AS age, c.since, c.edge, w.open_windows, w.failing_since,
        coalesce(n.confirmed, 0) AS confirmed, coalesce(n.recovered, 0) AS recovered, coalesce(n.taken_elsewhere, 0) AS taken_elsewhere,

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.history_gaps AS
+CREATE OR REPLACE VIEW appstore.history_gaps AS
 SELECT w.bundle_id, w.environment, w.window_id, w.kind, w.starts_at, w.ends_at,
        CASE WHEN w.last_error IS NOT NULL THEN w.last_error
             WHEN c.mode = 'off' THEN 'off'

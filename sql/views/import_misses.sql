@@ -1,4 +1,4 @@
-CREATE VIEW appstore.import_misses AS
+CREATE OR REPLACE VIEW appstore.import_misses AS
 SELECT i.import_id, i.line, i.id, i.user_id, CASE WHEN i.is_given THEN i.environment END AS environment,
        CASE WHEN i.state IN ('found', 'covered') THEN coalesce(i.reason, 'not_linked') WHEN i.state = 'open' AND i.reason IS NULL THEN 'not_asked'
             ELSE coalesce(i.reason, i.state::text) END AS why,

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.import_status AS
+CREATE OR REPLACE VIEW appstore.import_status AS
 SELECT r.import_id, r.bundle_id, r.environment, r.depth, r.file_name, r.state, r.made_by, r.made_at, r.ended_at, r.items, r.last_line, r.repeated, r.bad_lines,
        n.found, n.covered, n.unknown, n.failed, n.waiting, r.items - n.settled AS remaining, coalesce(n.failing_with, w.no_worker) AS failing_with, k.rate,
        b.allowance, b.blocked_until,

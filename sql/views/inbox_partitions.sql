@@ -1,4 +1,4 @@
-CREATE VIEW appstore.inbox_partitions AS
+CREATE OR REPLACE VIEW appstore.inbox_partitions AS
 SELECT parent.relname::text AS parent, c.relname::text AS partition, b.from_id, b.to_id,
        coalesce(b.to_id <= s.last_value, false) AS is_past, pg_total_relation_size(c.oid) AS bytes
 FROM pg_inherits AS h

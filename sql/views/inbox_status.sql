@@ -1,4 +1,4 @@
-CREATE VIEW appstore.inbox_status AS
+CREATE OR REPLACE VIEW appstore.inbox_status AS
 SELECT q.event_id,
        (SELECT i.source FROM appstore.inbox AS i WHERE i.event_id = q.event_id) AS source,
        (SELECT i.received_at FROM appstore.inbox AS i WHERE i.event_id = q.event_id) AS received_at,

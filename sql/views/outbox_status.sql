@@ -1,4 +1,4 @@
-CREATE VIEW appstore.outbox_status AS
+CREATE OR REPLACE VIEW appstore.outbox_status AS
 SELECT c.call_id, c.kind, c.bundle_id, c.environment, c.priority, c.event_id, c.state, c.reason,
        CASE WHEN c.state = 'open' AND c.run_at < statement_timestamp() - interval '1 minute' THEN 'no_worker'
             WHEN c.state = 'open' THEN c.waits_for END AS waits_for, c.attempts, c.asked_at,

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.payments AS
+CREATE OR REPLACE VIEW appstore.payments AS
 SELECT u.environment, u.user_id, u.order_no, u.status, u.product_id, u.paid_at, u.quantity, u.price, u.currency, u.transaction_id,
        u.original_transaction_id
 FROM appstore.user_orders AS u

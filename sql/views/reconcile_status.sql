@@ -1,4 +1,4 @@
-CREATE VIEW appstore.reconcile_status AS
+CREATE OR REPLACE VIEW appstore.reconcile_status AS
 SELECT rule.name AS rule, coalesce(w.watched, 0) AS watched, coalesce(q.open, 0) AS open, coalesce(c.questions, 0) AS questions,
        coalesce(c.answered, 0) AS answered, coalesce(c.changed, 0) AS changed,
        CASE rule.name WHEN 'sample' THEN c.recently_changed / nullif(c.recently_answered, 0)::double precision END AS wrong_ratio

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.repair_status AS
+CREATE OR REPLACE VIEW appstore.repair_status AS
 SELECT r.repair_id, r.action, jsonb_strip_nulls(to_jsonb(r.filter)) AS conditions, r.note, r.actor, r.asked_at, r.state, r.expected,
        coalesce((r.progress).events, 0) AS repaired, coalesce((r.progress).event_id, 0) AS checked_upto, r.ended_at, r.last_error,
        CASE WHEN r.state = 'running' AND (r.progress).events > 0

@@ -1,5 +1,5 @@
 -- The lateral query must not run, and read every body, while no certificate is revoked: OFFSET 0 keeps the planner from turning it around.
-CREATE VIEW appstore.revoked_events AS
+CREATE OR REPLACE VIEW appstore.revoked_events AS
 SELECT e.event_id, e.source, e.received_at, e.settled_at, e.result, e.notification_type, e.subtype, e.environment, e.bundle_id, e.transaction_id,
        e.original_transaction_id, c.fingerprint, c.revoked_at, c.crl_reason, c.is_ignored
 FROM appstore.certificates AS c

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.stale_contracts AS
+CREATE OR REPLACE VIEW appstore.stale_contracts AS
 SELECT w.environment, w.original_transaction_id, w.bundle_id, w.rule, w.since, w.next_at AS next_question_at, w.questions, m.user_id, m.status,
        m.access_until, w.transaction_id
 FROM appstore.reconcile_watches AS w

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.unmatched AS
+CREATE OR REPLACE VIEW appstore.unmatched AS
 -- 1. Contracts with paid periods that have no user: one row each. An order that the shop should have made is preferred: it may settle all.
 SELECT first.environment,
        CASE WHEN u.order_no <> u.period_no THEN 'order_unknown'

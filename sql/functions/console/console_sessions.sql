@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.has_console_role(person text, role text) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.has_console_role(person text, role text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (
         SELECT FROM pg_roles AS p JOIN pg_roles AS r ON r.rolname = 'appstore_' || has_console_role.role
@@ -7,7 +7,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION appstore.has_console_role IS 'Whether a login that may log in has the rights of appstore_viewer, appstore_operator or appstore_bodies.';
 
-CREATE FUNCTION appstore.make_console_login(token_hash bytea) RETURNS TABLE (person text, role text, expires_at timestamptz)
+CREATE OR REPLACE FUNCTION appstore.make_console_login(token_hash bytea) RETURNS TABLE (person text, role text, expires_at timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -35,7 +35,7 @@ COMMENT ON FUNCTION appstore.make_console_login IS
     'Stores the SHA-256 of a token with which the login that calls this can begin one session of the console within 60 seconds. Run it in a '
     'READ WRITE transaction: those of appstore_viewer are read-only by default.';
 
-CREATE FUNCTION appstore.begin_console_session(token_hash bytea, session_hash bytea)
+CREATE OR REPLACE FUNCTION appstore.begin_console_session(token_hash bytea, session_hash bytea)
 RETURNS TABLE (session_id bigint, person text, role text, shows_bodies boolean, expires_at timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -62,7 +62,7 @@ $$;
 COMMENT ON FUNCTION appstore.begin_console_session IS
     'Begins the session of a link. Returns no row when the link is unknown, was used already or is older than 60 seconds.';
 
-CREATE FUNCTION appstore.console_session(session_hash bytea)
+CREATE OR REPLACE FUNCTION appstore.console_session(session_hash bytea)
 RETURNS TABLE (session_id bigint, person text, role text, shows_bodies boolean, expires_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT s.session_id, s.person, s.role, s.shows_bodies AND appstore.has_console_role(s.person, 'bodies'), s.expires_at
@@ -73,7 +73,7 @@ $$;
 COMMENT ON FUNCTION appstore.console_session IS
     'The session of a cookie; no row when there is none, it has ended, or the person has lost the role since.';
 
-CREATE FUNCTION appstore.log_out_of_console(session_hash bytea) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.log_out_of_console(session_hash bytea) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH ended AS (
         UPDATE appstore.console_sessions AS s SET ended_at = clock_timestamp(), ended_by = s.person
@@ -85,7 +85,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION appstore.log_out_of_console IS 'Ends the session of a cookie.';
 
-CREATE FUNCTION appstore.end_console_session(session_id bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.end_console_session(session_id bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.explain_contract(
+CREATE OR REPLACE FUNCTION appstore.explain_contract(
     environment appstore.environment, original_transaction_id text, before bigint DEFAULT NULL, max_rows integer DEFAULT 1000)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.find_events(
+CREATE OR REPLACE FUNCTION appstore.find_events(
     filter appstore.repair_filter, only_source text DEFAULT NULL, only_contract text DEFAULT NULL, only_uuid uuid DEFAULT NULL,
     is_waiting boolean DEFAULT false, before_at timestamptz DEFAULT 'infinity', before_event_id bigint DEFAULT 0, max_rows integer DEFAULT 50)
 RETURNS TABLE (event_id bigint, received_at timestamptz, settled_at timestamptz, source text, notification_type text, subtype text,

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[])
+CREATE OR REPLACE FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[])
 RETURNS TABLE (original_transaction_id text, user_id text, kind appstore.claim_kind, effective_at timestamptz, source_id text, actor text,
                note text, is_owner boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$

@@ -1,6 +1,6 @@
 -- Repairs in steps that outlive a request, and a process.
 
-CREATE FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, expected bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, expected bigint) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -25,7 +25,7 @@ COMMENT ON FUNCTION appstore.begin_repair IS
     'Asks for a repair of the events that meet the conditions and were settled before, in the order of their ids: it ends with the step in which '
     'it has repaired as many as expected. The console takes its steps. Returns its number.';
 
-CREATE FUNCTION appstore.stop_repair(repair_id bigint, note text DEFAULT NULL) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.stop_repair(repair_id bigint, note text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -44,7 +44,7 @@ $$;
 COMMENT ON FUNCTION appstore.stop_repair IS
     'Ends a repair that is running; a step in flight is the last one. What it has repaired stays repaired. False where it had ended already.';
 
-CREATE FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double precision)
+CREATE OR REPLACE FUNCTION appstore.take_repair_step(OUT repair_id bigint, OUT pause double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

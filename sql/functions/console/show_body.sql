@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.show_body(event_id bigint, reason text) RETURNS bytea
+CREATE OR REPLACE FUNCTION appstore.show_body(event_id bigint, reason text) RETURNS bytea
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,8 +1,8 @@
-CREATE FUNCTION appstore.instant_text(at timestamptz) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.instant_text(at timestamptz) RETURNS text
 LANGUAGE sql STABLE AS $$ SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
 COMMENT ON FUNCTION appstore.instant_text IS 'An instant as RFC 3339 in UTC, with milliseconds.';
 
-CREATE FUNCTION appstore.consumption_documents(
+CREATE OR REPLACE FUNCTION appstore.consumption_documents(
     environment appstore.environment, transaction_id text, bundle_ids text[], states text[], max_requests integer) RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
@@ -32,7 +32,7 @@ COMMENT ON FUNCTION appstore.consumption_documents IS
     'Requests as JSON, with the members of the HTTP API, the most urgent first: the one about a transaction, else those that Apple waits for. Null '
     'environment, bundle_ids and states are any.';
 
-CREATE FUNCTION appstore.api_consumption(
+CREATE OR REPLACE FUNCTION appstore.api_consumption(
     key_hash bytea, environment appstore.environment, transaction_id text, state text, max_requests integer) RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -49,7 +49,7 @@ COMMENT ON FUNCTION appstore.api_consumption IS
     'The request about a transaction, or those that Apple waits for, in a state, or in any; of the apps of the key. Verb consumption:read; '
     'consumption:answer suffices as well, since the answer to a decision is the request.';
 
-CREATE FUNCTION appstore.api_answer_consumption(
+CREATE OR REPLACE FUNCTION appstore.api_answer_consumption(
     key_hash bytea, environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer,
     preference text, evidence text, details jsonb, OUT refusal text, OUT message text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -72,7 +72,7 @@ COMMENT ON FUNCTION appstore.api_answer_consumption IS
     'Decides a request as answer_consumption does; instead of failing, it returns the state or rule that refuses the decision. Verb '
     'consumption:answer.';
 
-CREATE FUNCTION appstore.api_give_consent(key_hash bytea, user_id text, evidence text) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.api_give_consent(key_hash bytea, user_id text, evidence text) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_key appstore.api_keys := appstore.authorize(key_hash, '{consents:write}', '{}');
@@ -82,7 +82,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.api_give_consent IS 'Records a consent as give_consent does, for all apps. Verb consents:write.';
 
-CREATE FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_key appstore.api_keys := appstore.authorize(key_hash, '{consents:write}', '{}');

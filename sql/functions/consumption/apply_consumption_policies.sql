@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint)
+CREATE OR REPLACE FUNCTION appstore.apply_consumption_policies(OUT decided bigint, OUT missed bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
@@ -49,7 +49,7 @@ COMMENT ON FUNCTION appstore.apply_consumption_policies IS
     'Decides the requests of mode default that are due within two hours, of which nothing was decided and the user''s consent is known, at most 500; '
     'and counts those of the last two days that were missed. Returns how many; nulls while another worker does it.';
 
-CREATE FUNCTION appstore.consumption_statistics(OUT open bigint, OUT due interval, OUT missed bigint)
+CREATE OR REPLACE FUNCTION appstore.consumption_statistics(OUT open bigint, OUT due interval, OUT missed bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.record_consent(user_id text, evidence text, given_at timestamptz, actor text) RETURNS appstore.consents
+CREATE OR REPLACE FUNCTION appstore.record_consent(user_id text, evidence text, given_at timestamptz, actor text) RETURNS appstore.consents
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -20,7 +20,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.record_consent IS 'Records a consent and returns the one in force, which may be an earlier one.';
 
-CREATE FUNCTION appstore.give_consent(user_id text, evidence text, given_at timestamptz DEFAULT NULL) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.give_consent(user_id text, evidence text, given_at timestamptz DEFAULT NULL) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN (appstore.record_consent(user_id, evidence, given_at, appstore.actor())).given_at;
@@ -30,7 +30,7 @@ COMMENT ON FUNCTION appstore.give_consent IS
     'Records that a user consents to tell Apple how purchases were consumed, and returns since when. It changes nothing while a consent of the user '
     'is in force.';
 
-CREATE FUNCTION appstore.end_consent(user_id text, actor text) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.end_consent(user_id text, actor text) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -54,7 +54,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.end_consent IS 'Ends the consent of a user and discards the answers that wait to be sent; false where there is neither.';
 
-CREATE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.withdraw_consent(user_id text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN appstore.end_consent(user_id, appstore.actor());

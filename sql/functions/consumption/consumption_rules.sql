@@ -1,6 +1,6 @@
 -- Apple's rules for Send Consumption Information. Version 2 is for all purchases but those of the Advanced Commerce API, which have version 1.
 
-CREATE FUNCTION appstore.consumption_violation(
+CREATE OR REPLACE FUNCTION appstore.consumption_violation(
     answer appstore.consumption_answer, is_subscription boolean, ownership text, is_advanced_commerce boolean, OUT rule text, OUT message text)
 LANGUAGE sql STABLE AS $$
     SELECT checked.rule, checked.message
@@ -44,7 +44,7 @@ COMMENT ON FUNCTION appstore.consumption_violation IS
     'The first of Apple''s rules that an answer breaks, and what it says, with Apple''s error number where that is known; nulls when it breaks none. '
     'Consent is checked by appstore.decide_consumption.';
 
-CREATE FUNCTION appstore.consumption_body(answer appstore.consumption_answer, token uuid, is_advanced_commerce boolean) RETURNS jsonb
+CREATE OR REPLACE FUNCTION appstore.consumption_body(answer appstore.consumption_answer, token uuid, is_advanced_commerce boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN is_advanced_commerce THEN
         jsonb_build_object(
@@ -66,7 +66,7 @@ COMMENT ON FUNCTION appstore.consumption_body IS
     'What Apple is sent: ConsumptionRequest, or ConsumptionRequestV1 for a purchase of the Advanced Commerce API, where what is not given is 0, '
     'undeclared.';
 
-CREATE FUNCTION appstore.consumption_policy(bundle_id text, product_id text) RETURNS appstore.consumption_policies
+CREATE OR REPLACE FUNCTION appstore.consumption_policy(bundle_id text, product_id text) RETURNS appstore.consumption_policies
 LANGUAGE sql STABLE AS $$
     SELECT p FROM appstore.consumption_policies AS p
     WHERE p.bundle_id = consumption_policy.bundle_id AND (p.product_id = consumption_policy.product_id OR p.product_id IS NULL)

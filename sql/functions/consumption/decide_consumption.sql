@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.decide_consumption(
+CREATE OR REPLACE FUNCTION appstore.decide_consumption(
     environment appstore.environment, transaction_id text, answer appstore.consumption_answer, origin text, actor text,
     OUT refusal text, OUT message text)
 LANGUAGE plpgsql
@@ -100,7 +100,7 @@ COMMENT ON FUNCTION appstore.decide_consumption IS
     'Decides how a request is answered: writes the decision and the call that sends it, or returns why not, which is a state of the request or a rule '
     'that the answer breaks. The same decision again changes nothing.';
 
-CREATE FUNCTION appstore.answer_consumption(
+CREATE OR REPLACE FUNCTION appstore.answer_consumption(
     environment appstore.environment, transaction_id text, consented boolean, delivery text DEFAULT NULL, sample boolean DEFAULT NULL,
     percentage integer DEFAULT NULL, preference text DEFAULT NULL, evidence text DEFAULT NULL, details jsonb DEFAULT NULL)
 RETURNS void
@@ -124,7 +124,7 @@ COMMENT ON FUNCTION appstore.answer_consumption IS
     'invalid_parameter_value when the answer breaks a rule; DETAIL names the rule. After a refusal by Apple, call it again with a correct answer. '
     'Where it fails with 40P01 or 55P03, call it again.';
 
-CREATE FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.consumption_answered(environment appstore.environment, transaction_id text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column

@@ -1,5 +1,5 @@
 -- Whatever ends a call, a worker, maintenance or a decision of Apple's, ends its decision in the same transaction. Settled calls age; this stays.
-CREATE FUNCTION appstore.settle_consumption() RETURNS trigger
+CREATE OR REPLACE FUNCTION appstore.settle_consumption() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 BEGIN
     -- It was replaced, Apple has decided, or the user has withdrawn the consent: it must never be sent.
@@ -14,6 +14,6 @@ END
 $$;
 COMMENT ON FUNCTION appstore.settle_consumption IS 'Copies the state of a call of kind consumption to its decision. It fails for a discarded call, which cannot be repeated.';
 
-CREATE TRIGGER consumption_settled AFTER UPDATE OF state ON appstore.outbox
+CREATE OR REPLACE TRIGGER consumption_settled AFTER UPDATE OF state ON appstore.outbox
     FOR EACH ROW WHEN (NEW.kind = 'consumption' AND NEW.state <> OLD.state) EXECUTE FUNCTION appstore.settle_consumption();
 COMMENT ON TRIGGER consumption_settled ON appstore.outbox IS 'Records in consumption_decisions what became of a call.';

@@ -1,5 +1,5 @@
 -- Without a SET clause, so that PostgreSQL inlines it.
-CREATE FUNCTION appstore.access_of(p_environment appstore.environment, p_contract text, p_at timestamptz)
+CREATE OR REPLACE FUNCTION appstore.access_of(p_environment appstore.environment, p_contract text, p_at timestamptz)
 RETURNS TABLE (entitlement text, user_id text, product_id text, active boolean, until timestamptz, why text, turns_at timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT e.entitlement, e.user_id, e.product_id, coalesce(p_at < e.until, false), e.until,

@@ -1,7 +1,7 @@
 -- The switch of the feed. Both functions wait for every transaction that has read it, and let no other read it until they commit: each change
 -- is either part of what enable_feed reads, or told.
 
-CREATE FUNCTION appstore.enable_feed(with_past boolean DEFAULT false) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.enable_feed(with_past boolean DEFAULT false) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' SET jit = off AS $$
 DECLARE
     v_now        timestamptz := clock_timestamp();
@@ -48,7 +48,7 @@ COMMENT ON FUNCTION appstore.enable_feed IS
     'happened, then the orders and the access of now. Reads the whole ledger, while workers and create_order wait, up to '
     'their lock_timeout, after which they fail and try again: SET statement_timeout = 0 for a large one.';
 
-CREATE FUNCTION appstore.disable_feed() RETURNS void
+CREATE OR REPLACE FUNCTION appstore.disable_feed() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
     v_dropped bigint;
@@ -81,7 +81,7 @@ COMMENT ON FUNCTION appstore.disable_feed IS
     'there are endpoints.';
 
 -- Of two standbys that are promoted one after the other, the second may not know of the first: the clock keeps their generations apart.
-CREATE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.next_generation(p_generation integer) RETURNS integer
 LANGUAGE sql VOLATILE AS $$
     SELECT CASE p_generation WHEN 0 THEN 1
                              ELSE greatest(p_generation + 1, extract(epoch FROM clock_timestamp() - timestamptz '2026-01-01 00:00Z')::integer) END
@@ -89,7 +89,7 @@ $$;
 COMMENT ON FUNCTION appstore.next_generation IS
     'The generation after this one: 1 for the first, then the seconds since the begin of 2026, so that no two histories share one.';
 
-CREATE FUNCTION appstore.feed_cluster() RETURNS text
+CREATE OR REPLACE FUNCTION appstore.feed_cluster() RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT concat_ws('/', (SELECT c.system_identifier FROM pg_control_system() AS c), left(pg_walfile_name(pg_current_wal_lsn()), 8),
                      (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'appstore.feed_head'::regclass::oid)

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.expire_feed() RETURNS text
+CREATE OR REPLACE FUNCTION appstore.expire_feed() RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
     v_name   text;
@@ -50,7 +50,7 @@ COMMENT ON FUNCTION appstore.expire_feed IS
     'readers hold for moments: it fails after 100 ms (55P03) without any change. Endpoints that have not got all of it become behind, '
     'redeliveries aged.';
 
-CREATE FUNCTION appstore.is_feed_needed(p_before bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.is_feed_needed(p_before bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM appstore.feed_consumers AS c WHERE c.position < p_before - 1)

@@ -1,6 +1,6 @@
 -- Named consumers. A consumer's row and its own writes commit together, so that it takes each entry exactly once.
 
-CREATE FUNCTION appstore.take(consumer text, n bigint DEFAULT 100) RETURNS SETOF appstore.feed
+CREATE OR REPLACE FUNCTION appstore.take(consumer text, n bigint DEFAULT 100) RETURNS SETOF appstore.feed
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
@@ -35,7 +35,7 @@ COMMENT ON FUNCTION appstore.take IS
     'The next n entries of the feed for a named consumer, in order. Moves the consumer in the caller''s transaction: exactly once with what the '
     'caller writes. A second transaction of the consumer waits for the first. Fails with object_not_in_prerequisite_state when entries have aged.';
 
-CREATE FUNCTION appstore.set_consumer(name text, after bigint DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.set_consumer(name text, after bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -58,7 +58,7 @@ COMMENT ON FUNCTION appstore.set_consumer IS
     'Makes a consumer of the feed, or moves it: its next entry is the one after this position; 0 for the oldest one. Null makes one that begins '
     'now, and leaves one that exists where it is. Returns the position.';
 
-CREATE FUNCTION appstore.remove_consumer(name text) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.remove_consumer(name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN

@@ -1,6 +1,6 @@
 -- What a step of the sequencer tells. Each function returns entries without a position, with the place of their tell in the step.
 
-CREATE FUNCTION appstore.effect_entries(p_kinds text[], p_refs text[], p_now timestamptz) RETURNS TABLE (place bigint, entry appstore.feed)
+CREATE OR REPLACE FUNCTION appstore.effect_entries(p_kinds text[], p_refs text[], p_now timestamptz) RETURNS TABLE (place bigint, entry appstore.feed)
 LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY
@@ -44,7 +44,7 @@ $$;
 COMMENT ON FUNCTION appstore.effect_entries IS
     'The entries of effects: the order and the user of now, the charge, the state of the renewal, and the access that the contract gives.';
 
-CREATE FUNCTION appstore.access_entries(
+CREATE OR REPLACE FUNCTION appstore.access_entries(
     p_kinds text[], p_environments appstore.environment[], p_refs text[], p_turned appstore.contract_key[], p_now timestamptz, p_enabled_at timestamptz)
 RETURNS TABLE (place bigint, entry appstore.feed)
 LANGUAGE plpgsql AS $$
@@ -130,7 +130,7 @@ COMMENT ON FUNCTION appstore.access_entries IS
     'The entries access.changed of these contracts: where appstore.entitlements differs from what was told last, which it then replaces. And the '
     'entries owner.changed: where what was told is of a user that no longer owns the contract.';
 
-CREATE FUNCTION appstore.order_entries(
+CREATE OR REPLACE FUNCTION appstore.order_entries(
     p_kinds text[], p_environments appstore.environment[], p_refs text[], p_now timestamptz, p_enabled_at timestamptz)
 RETURNS TABLE (place bigint, entry appstore.feed)
 LANGUAGE plpgsql AS $$
@@ -171,7 +171,7 @@ $$;
 COMMENT ON FUNCTION appstore.order_entries IS
     'The entries order.paid and order.refunded of the orders that the shop made, where their status differs from the one that was told last.';
 
-CREATE FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamptz) RETURNS TABLE (place bigint, entry appstore.feed)
+CREATE OR REPLACE FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamptz) RETURNS TABLE (place bigint, entry appstore.feed)
 LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY
@@ -192,7 +192,7 @@ $$;
 COMMENT ON FUNCTION appstore.failure_entries IS
     'The entries inbox.failed of events that are still failed. The error is not in them: the outcome has it.';
 
-CREATE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamptz) RETURNS TABLE (place bigint, entry appstore.feed)
+CREATE OR REPLACE FUNCTION appstore.notification_entries(p_kinds text[], p_refs text[], p_now timestamptz) RETURNS TABLE (place bigint, entry appstore.feed)
 LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY
@@ -223,7 +223,7 @@ COMMENT ON FUNCTION appstore.notification_entries IS
     'The entries notification.received and notification.rejected, by the outcome of the run that was told. A notification that is received after '
     'it was rejected has two entries, with two ids. The body is in the inbox.';
 
-CREATE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamptz[], p_now timestamptz)
+CREATE OR REPLACE FUNCTION appstore.endpoint_entries(p_kinds text[], p_refs text[], p_told_at timestamptz[], p_now timestamptz)
 RETURNS TABLE (place bigint, entry appstore.feed)
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,6 +1,6 @@
 -- What a reader of the feed is given: the same for GET /v1/feed and for webhooks.
 
-CREATE FUNCTION appstore.feed_types() RETURNS text[]
+CREATE OR REPLACE FUNCTION appstore.feed_types() RETURNS text[]
 LANGUAGE sql IMMUTABLE AS $$
     SELECT '{effect.granted,effect.refunded,effect.revoked,effect.refund_declined,effect.refund_reversed,effect.will_renew,effect.will_not_renew,
         effect.plan_changed,effect.offer_redeemed,effect.billing_retry_started,effect.grace_period_started,effect.grace_period_ended,
@@ -9,7 +9,7 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION appstore.feed_types IS 'The types of entries.';
 
-CREATE FUNCTION appstore.check_feed_types(types text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.check_feed_types(types text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_unknown text := (
@@ -25,7 +25,7 @@ $$;
 COMMENT ON FUNCTION appstore.check_feed_types IS 'Fails with invalid_parameter_value where one of them is neither a type nor a pattern such as effect.*.';
 
 -- Without a SET clause, so that PostgreSQL inlines it.
-CREATE FUNCTION appstore.feed_wants(
+CREATE OR REPLACE FUNCTION appstore.feed_wants(
     type text, environment appstore.environment, bundle_id text, types text[], bundle_ids text[], environments appstore.environment[])
 RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -40,14 +40,14 @@ COMMENT ON FUNCTION appstore.feed_wants IS
     'endpoint.disabled, inbox.failed, notification.received, notification.rejected); null apps or environments are any. user.forgotten concerns '
     'all apps and environments. An entry without app or environment is for readers that do not restrict it.';
 
-CREATE FUNCTION appstore.feed_generation(p_position bigint) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.feed_generation(p_position bigint) RETURNS integer
 LANGUAGE sql STABLE AS $$
     SELECT max(g.generation) FROM appstore.feed_generations AS g WHERE g.from_position <= p_position
 $$;
 COMMENT ON FUNCTION appstore.feed_generation IS 'The generation in which the entry at this position was numbered.';
 
 -- The caller sets TimeZone to UTC, and passes the generation, which is the same for most of its entries.
-CREATE FUNCTION appstore.feed_event(f appstore.feed, p_generation integer) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.feed_event(f appstore.feed, p_generation integer) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT json_build_object(
         'id', f.id, 'type', f.type, 'timestamp', f.occurred_at, 'generation', p_generation, 'position', f.position, 'api_version', '1',

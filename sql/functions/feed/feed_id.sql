@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.feed_id(p_identity jsonb) RETURNS uuid
+CREATE OR REPLACE FUNCTION appstore.feed_id(p_identity jsonb) RETURNS uuid
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_hash bytea := substr(sha256(convert_to(p_identity::text, 'UTF8')), 1, 16);

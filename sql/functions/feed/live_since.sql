@@ -1,6 +1,6 @@
 -- The past of an app is quiet: an import brings effects of years, and none of them is news.
 
-CREATE FUNCTION appstore.live_effects(p_environment appstore.environment, p_effect_ids uuid[]) RETURNS uuid[]
+CREATE OR REPLACE FUNCTION appstore.live_effects(p_environment appstore.environment, p_effect_ids uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM appstore.live_since) THEN
@@ -26,7 +26,7 @@ $$;
 COMMENT ON FUNCTION appstore.live_effects IS
     'Those of the effects that are news: that did not occur before the instant in appstore.live_since of their app. The one place where this is decided.';
 
-CREATE FUNCTION appstore.begin_live(p_bundle_id text) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.begin_live(p_bundle_id text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_first timestamptz;
@@ -47,7 +47,7 @@ COMMENT ON FUNCTION appstore.begin_live IS
     'Gives an app its instant in appstore.live_since, unless it has one: when its first notification came that is still known, else now; not before the '
     'feed was enabled.';
 
-CREATE FUNCTION appstore.set_live_since(bundle_id text, since timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.set_live_since(bundle_id text, since timestamptz) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN

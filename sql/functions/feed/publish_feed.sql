@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.publish_feed(with_users boolean DEFAULT false) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.publish_feed(with_users boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_columns text := (

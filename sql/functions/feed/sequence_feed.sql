@@ -1,6 +1,6 @@
 -- A step of the sequencer. It tells what was committed between two snapshots: no open transaction delays the others, and positions appear in
 -- the order of commit, by steps. A tell is deleted by the transaction that numbers it, so that none is told twice.
-CREATE FUNCTION appstore.sequence_feed(max_tells integer DEFAULT 2000, OUT is_on boolean, OUT told bigint, OUT has_more boolean)
+CREATE OR REPLACE FUNCTION appstore.sequence_feed(max_tells integer DEFAULT 2000, OUT is_on boolean, OUT told bigint, OUT has_more boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
 SET enable_hashjoin = off SET jit = off SET "TimeZone" = 'UTC' AS $$ -- nested loops only, as in derive_ledger
@@ -103,7 +103,7 @@ COMMENT ON FUNCTION appstore.sequence_feed IS
     'Numbers what was committed since the last step, at most max_tells. Returns whether the feed is on, how many rows were told, and whether there '
     'is more. It tells nothing while another session takes a step. Any number of sessions may call it.';
 
-CREATE FUNCTION appstore.has_tells(p_told pg_snapshot) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.has_tells(p_told pg_snapshot) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_from xid8 := pg_snapshot_xmax(p_told);
@@ -114,7 +114,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.has_tells IS 'Whether tells are committed that this snapshot does not see.';
 
-CREATE FUNCTION appstore.take_tells(
+CREATE OR REPLACE FUNCTION appstore.take_tells(
     p_told pg_snapshot, p_current pg_snapshot, p_is_rest boolean, p_limit integer, OUT kinds text[], OUT environments appstore.environment[], OUT refs text[],
     OUT told_at timestamptz[], OUT is_full boolean)
 LANGUAGE plpgsql AS $$
@@ -164,7 +164,7 @@ COMMENT ON FUNCTION appstore.take_tells IS
     'earlier step has taken some of them. is_full: whether p_limit were found, so that there may be more, also where another session deletes '
     'some of them meanwhile.';
 
-CREATE FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamptz) RETURNS appstore.feed_head
+CREATE OR REPLACE FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamptz) RETURNS appstore.feed_head
 LANGUAGE plpgsql AS $$
 DECLARE
     v_size bigint := p_head.partition_to - p_head.partition_from;

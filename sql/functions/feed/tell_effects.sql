@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.tell_effects(p_environment appstore.environment, p_effect_ids uuid[], p_contracts text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO appstore.tells (kind, environment, ref)

@@ -1,5 +1,5 @@
 -- A change of appstore.products changes access without a change of the ledger.
-CREATE FUNCTION appstore.tell_products() RETURNS trigger
+CREATE OR REPLACE FUNCTION appstore.tell_products() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
     v_changed appstore.products[];
@@ -27,11 +27,11 @@ COMMENT ON FUNCTION appstore.tell_products IS
     'Where the feed is on, writes a tell for each contract that has an owner and one of the products that a statement has changed. Reads all '
     'contracts, once a statement, and holds up the sequencer until the commit.';
 
-CREATE TRIGGER products_inserted AFTER INSERT ON appstore.products REFERENCING NEW TABLE AS changed
+CREATE OR REPLACE TRIGGER products_inserted AFTER INSERT ON appstore.products REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
-CREATE TRIGGER products_updated AFTER UPDATE ON appstore.products REFERENCING OLD TABLE AS before NEW TABLE AS changed
+CREATE OR REPLACE TRIGGER products_updated AFTER UPDATE ON appstore.products REFERENCING OLD TABLE AS before NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
-CREATE TRIGGER products_deleted AFTER DELETE ON appstore.products REFERENCING OLD TABLE AS changed
+CREATE OR REPLACE TRIGGER products_deleted AFTER DELETE ON appstore.products REFERENCING OLD TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION appstore.tell_products();
 COMMENT ON TRIGGER products_inserted ON appstore.products IS 'Tells the contracts whose access changes.';
 COMMENT ON TRIGGER products_updated ON appstore.products IS 'Tells the contracts whose access changes.';

@@ -1,5 +1,5 @@
 -- Beside the batches, not in them: their transactions would wait for each other's counts.
-CREATE FUNCTION appstore.classify_history(p_after bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.classify_history(p_after bigint) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
@@ -38,7 +38,7 @@ COMMENT ON FUNCTION appstore.classify_history IS
     'Gives the next 1,000 open records after an event their class, where their event has an outcome. Returns the last event, null when there are no '
     'more.';
 
-CREATE FUNCTION appstore.compare_history_window(p_window_id bigint, p_epoch bigint, p_seconds integer) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.compare_history_window(p_window_id bigint, p_epoch bigint, p_seconds integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_sort = off SET jit = off AS $$
@@ -89,7 +89,7 @@ COMMENT ON FUNCTION appstore.compare_history_window IS
     'Compares the next 2,000 outcomes of a day with what its second walk listed: what was pushed and is in no record becomes an unlisted one. Closes '
     'the window after the last. Returns whether it did, null when another lease has begun.';
 
-CREATE FUNCTION appstore.expire_history() RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.expire_history() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$

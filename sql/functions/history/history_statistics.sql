@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.history_statistics(
+CREATE OR REPLACE FUNCTION appstore.history_statistics(
     OUT environments text[], OUT covered_ages double precision[], OUT failing double precision[], OUT counted_environments text[],
     OUT modes text[], OUT classes text[], OUT records bigint[])
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$

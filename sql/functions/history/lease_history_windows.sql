@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.lease_history_windows(
+CREATE OR REPLACE FUNCTION appstore.lease_history_windows(
     p_bundle_ids text[], p_environments appstore.environment[], p_near integer, p_days integer, p_seconds integer)
 RETURNS TABLE (window_id bigint, epoch bigint, bundle_id text, environment appstore.environment, kind text, starts_at timestamptz,
                ends_at timestamptz, token text, is_read boolean, failures integer)
@@ -42,7 +42,7 @@ COMMENT ON FUNCTION appstore.lease_history_windows IS
     'Leases due windows of these apps, newest first, p_near of the near walk and p_days others, days before second walks. A lease that has expired '
     'is due.';
 
-CREATE FUNCTION appstore.postpone_history_window(p_window_id bigint, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean)
+CREATE OR REPLACE FUNCTION appstore.postpone_history_window(p_window_id bigint, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -59,7 +59,7 @@ COMMENT ON FUNCTION appstore.postpone_history_window IS
     'Ends a lease without a page. The window keeps its token. With p_counts it is a failure of the window, not of the budget or the key. False when '
     'another lease has begun.';
 
-CREATE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.restart_history_window(p_window_id bigint, p_epoch bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c_restarts CONSTANT integer := 5;
@@ -84,7 +84,7 @@ COMMENT ON FUNCTION appstore.restart_history_window IS
     'Lets a leased window begin again with its first page, after its token was refused; the fifth time, its second half becomes a window of its own. '
     'False when another lease has begun.';
 
-CREATE FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch bigint) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_window appstore.history_windows;

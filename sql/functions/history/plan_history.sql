@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.plan_history(p_bundle_ids text[], p_environments appstore.environment[]) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.plan_history(p_bundle_ids text[], p_environments appstore.environment[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     c_open   CONSTANT integer := 96; -- open near windows; then the next one grows until there is room
@@ -62,7 +62,7 @@ COMMENT ON FUNCTION appstore.plan_history IS
     'Makes the windows that these apps need by now: the days of a new one, the time since the newest window until five minutes ago, and the second '
     'walks of days that ended eight days ago. Returns how many.';
 
-CREATE FUNCTION appstore.plan_history_days(p_bundle_id text, p_environment appstore.environment, p_from timestamptz, p_to timestamptz)
+CREATE OR REPLACE FUNCTION appstore.plan_history_days(p_bundle_id text, p_environment appstore.environment, p_from timestamptz, p_to timestamptz)
 RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -80,6 +80,6 @@ END
 $$;
 COMMENT ON FUNCTION appstore.plan_history_days IS 'Makes a window for each day (UTC) of a time. Returns how many.';
 
-CREATE FUNCTION appstore.history_limit(environment appstore.environment) RETURNS interval
+CREATE OR REPLACE FUNCTION appstore.history_limit(environment appstore.environment) RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE environment WHEN 'Sandbox' THEN interval '720 hours' ELSE interval '4320 hours' END $$;
 COMMENT ON FUNCTION appstore.history_limit IS 'For how long Apple keeps the history, as it documents: 180 days, in Sandbox 30.';

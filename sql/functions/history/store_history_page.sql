@@ -1,5 +1,5 @@
 -- One page, one transaction: a worker that dies repeats a page at most, whose records are known by then.
-CREATE FUNCTION appstore.store_history_page(
+CREATE OR REPLACE FUNCTION appstore.store_history_page(
     p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text, p_uuids uuid[], p_signed_at timestamptz[],
     p_first_attempt_at timestamptz[], p_last_attempt_at timestamptz[], p_attempts integer[], p_last_results text[], p_succeeded boolean[],
     p_bodies bytea[])
@@ -94,7 +94,7 @@ COMMENT ON FUNCTION appstore.store_history_page IS
     'next page, null after the last one. Renews the lease for p_seconds. Returns how many events; null, without effect, when another lease has '
     'begun, or when the mode has become off. The arrays have an element for each record; p_uuids and p_signed_at were not verified.';
 
-CREATE FUNCTION appstore.close_history_window(p_window_id bigint) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.close_history_window(p_window_id bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_window appstore.history_windows;
@@ -110,7 +110,7 @@ $$;
 COMMENT ON FUNCTION appstore.close_history_window IS
     'Closes a window that was read completely: its time is covered. What a second walk found first doubles the overlap.';
 
-CREATE FUNCTION appstore.count_history(
+CREATE OR REPLACE FUNCTION appstore.count_history(
     p_bundle_id text, p_environment appstore.environment, p_mode text, p_class text, p_records bigint) RETURNS void
 LANGUAGE sql AS $$
     INSERT INTO appstore.history_counts AS c (bundle_id, environment, mode, class, records)

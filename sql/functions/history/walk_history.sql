@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.walk_history(bundle_id text, environment appstore.environment, since timestamptz) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.walk_history(bundle_id text, environment appstore.environment, since timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -30,7 +30,7 @@ COMMENT ON FUNCTION appstore.walk_history IS
     'Lets the workers read the history of an app from an earlier day on, up to 180 days ago, in Sandbox 30. Returns how many windows it made; 0 when '
     'they were made before. It fails with no_data_found when no worker has had the app''s key.';
 
-CREATE FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -57,7 +57,7 @@ COMMENT ON FUNCTION appstore.set_history_mode IS
     'Sets how the history of an app is read: walk; beside, a trial while another service owns the URL; off, after the pages in flight. It fails with '
     'no_data_found when no worker has had the app''s key.';
 
-CREATE FUNCTION appstore.history_cursor(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.history_cursors
+CREATE OR REPLACE FUNCTION appstore.history_cursor(p_bundle_id text, p_environment appstore.environment) RETURNS appstore.history_cursors
 LANGUAGE plpgsql AS $$
 DECLARE
     v_cursor appstore.history_cursors;

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.expire_imports() RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.expire_imports() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 SET enable_sort = off SET jit = off AS $$
@@ -38,7 +38,7 @@ COMMENT ON FUNCTION appstore.expire_imports IS
     'Deletes up to 5,000 items of an import whose file broke off an hour ago, and then the import, or whose end was 90 days ago. Returns how many '
     'rows it deleted.';
 
-CREATE FUNCTION appstore.is_expired(p_import appstore.imports) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.is_expired(p_import appstore.imports) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT p_import.ended_at < statement_timestamp() - interval '90 days'
 $$;

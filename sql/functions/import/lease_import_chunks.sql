@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.lease_import_chunks(
+CREATE OR REPLACE FUNCTION appstore.lease_import_chunks(
     p_bundle_ids text[], p_environments appstore.environment[], p_depths text[], p_slots integer[], p_seconds integer)
 RETURNS TABLE (import_id integer, first_line integer, epoch bigint, bundle_id text, environment appstore.environment, depth text, failures integer,
                lines integer[], ids text[], revisions text[], is_given boolean[])
@@ -76,7 +76,7 @@ COMMENT ON FUNCTION appstore.lease_import_chunks IS
     'Leases chunks of running imports of these apps, environments and depths, up to p_slots of each, with the items to ask. A '
     'lease that has expired is due.';
 
-CREATE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment, p_depth text)
+CREATE OR REPLACE FUNCTION appstore.make_import_chunk(p_bundle_id text, p_environment appstore.environment, p_depth text)
 RETURNS appstore.import_chunks
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -102,7 +102,7 @@ $$;
 COMMENT ON FUNCTION appstore.make_import_chunk IS
     'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
 
-CREATE FUNCTION appstore.end_import_lease(
+CREATE OR REPLACE FUNCTION appstore.end_import_lease(
     p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET jit = off AS $$
@@ -148,7 +148,7 @@ COMMENT ON FUNCTION appstore.end_import_lease IS
     'Ends a lease: the chunk is due again after p_delay where items of its environment are left, a day later where only those are that Apple did not '
     'know; it is removed when all are settled and no user waits. With p_counts it is a failure. False when another lease has begun.';
 
-CREATE FUNCTION appstore.remove_import_chunk(p_chunk appstore.import_chunks) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.remove_import_chunk(p_chunk appstore.import_chunks) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM appstore.report_import_chunk(p_chunk.import_id, p_chunk.first_line);
@@ -161,7 +161,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.remove_import_chunk IS 'Deletes a chunk that is over, and ends its import with the last one.';
 
-CREATE FUNCTION appstore.end_import(p_import_id integer) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.end_import(p_import_id integer) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE appstore.imports AS r SET state = 'done', ended_at = clock_timestamp()
@@ -172,7 +172,7 @@ $$;
 COMMENT ON FUNCTION appstore.end_import IS
     'An import that runs is done when its lines have been cut into chunks and none of these is left. Call it under the lock of the import.';
 
-CREATE FUNCTION appstore.report_import_chunk(p_import_id integer, p_first_line integer) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.report_import_chunk(p_import_id integer, p_first_line integer) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_now     timestamptz := clock_timestamp();

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.link_import_owners() RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.link_import_owners() RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
@@ -82,7 +82,7 @@ COMMENT ON FUNCTION appstore.link_import_owners IS
     'Makes the users of a chunk owners, where the events of their items have left the queue, whatever the state of the import. Returns whether a '
     'chunk was due that is not leased. Where it fails with 40P01 or 55P03, call it again.';
 
-CREATE FUNCTION appstore.link_import_owner(
+CREATE OR REPLACE FUNCTION appstore.link_import_owner(
     p_import appstore.imports, p_environment appstore.environment, p_contract text, p_user_id text) RETURNS text
 LANGUAGE plpgsql AS $$
 BEGIN

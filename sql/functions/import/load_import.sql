@@ -1,7 +1,7 @@
 -- What appstore-inbox import sends while it reads a file. A file that breaks off leaves an import that is loading, which appstore.expire_imports
 -- removes.
 
-CREATE FUNCTION appstore.begin_import(
+CREATE OR REPLACE FUNCTION appstore.begin_import(
     bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea DEFAULT NULL, again boolean DEFAULT false,
     OUT import_id integer, OUT is_new boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -26,7 +26,7 @@ COMMENT ON FUNCTION appstore.begin_import IS
     'Begins to load a file, or returns the import that it belongs to already, and lets that go on: the one of the same SHA-256, app, environment and '
     'depth. With again it is a new import, except where another one is not done. Without a SHA-256, as of a pipe, only the end of the file tells.';
 
-CREATE FUNCTION appstore.import_of_file(
+CREATE OR REPLACE FUNCTION appstore.import_of_file(
     p_bundle_id text, p_environment appstore.environment, p_depth text, p_file_sha256 bytea, p_again boolean) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -47,7 +47,7 @@ $$;
 COMMENT ON FUNCTION appstore.import_of_file IS
     'The import of a file, which goes on from now on; null where there is none. Until the transaction ends, others wait with the same question.';
 
-CREATE FUNCTION appstore.add_import_items(
+CREATE OR REPLACE FUNCTION appstore.add_import_items(
     import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[],
     OUT added integer, OUT contradicting integer[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -96,7 +96,7 @@ COMMENT ON FUNCTION appstore.add_import_items IS
     'Loads lines of a file, each id once: its first line counts, and the first user. Returns how many became items, and the lines that name another '
     'user or environment than an earlier line with the same id.';
 
-CREATE FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean DEFAULT false, OUT result integer)
+CREATE OR REPLACE FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean DEFAULT false, OUT result integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -129,7 +129,7 @@ COMMENT ON FUNCTION appstore.finish_import IS
     'Lets the workers begin with a file that is loaded, and returns its import: another one where the file was imported before, null where it had no '
     'items.';
 
-CREATE FUNCTION appstore.change_import(import_id integer, state text) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.change_import(import_id integer, state text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.settle_import_item(
+CREATE OR REPLACE FUNCTION appstore.settle_import_item(
     p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_bodies bytea[], p_contracts text[], p_revision text,
     p_has_more boolean, p_seconds integer) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
@@ -86,7 +86,7 @@ COMMENT ON FUNCTION appstore.settle_import_item IS
     'the import that are among p_contracts. Renews the lease. Returns more, settled, or stop where the import no longer runs; null when another lease '
     'has begun.';
 
-CREATE FUNCTION appstore.miss_import_item(
+CREATE OR REPLACE FUNCTION appstore.miss_import_item(
     p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET jit = off AS $$
@@ -124,7 +124,7 @@ COMMENT ON FUNCTION appstore.miss_import_item IS
     'Records that a request about an item brought no answer. Without a reason Apple knows no such id: it is asked in Sandbox where no environment was '
     'given, and once more a day later. With a reason the request failed; for the p_at_most-th time in a row the item does. Returns as settle_import_item.';
 
-CREATE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean)
+CREATE OR REPLACE FUNCTION appstore.renew_import_lease(p_import_id integer, p_first_line integer, p_epoch bigint, p_seconds integer, p_is_answered boolean)
 RETURNS appstore.import_chunks
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET jit = off AS $$
@@ -145,7 +145,7 @@ COMMENT ON FUNCTION appstore.renew_import_lease IS
     'Locks a chunk and renews its lease; null when another one has begun. An answer ends its failures and its silence, a request without an answer '
     'begins its silence; with null for p_is_answered neither does.';
 
-CREATE FUNCTION appstore.count_in_import_chunk(
+CREATE OR REPLACE FUNCTION appstore.count_in_import_chunk(
     p_chunk appstore.import_chunks, p_found integer, p_covered integer, p_unknown integer, p_failed integer) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

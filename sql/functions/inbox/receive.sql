@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.receive(bodies bytea[], source text DEFAULT 'notification_v2') RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION appstore.receive(bodies bytea[], source text DEFAULT 'notification_v2') RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF source IS NULL OR source NOT IN ('notification_v2', 'notification_v1') THEN

@@ -1,6 +1,6 @@
 -- A batch that ended without a commit has left its crash marker, and its advisory lock is free. Its worker died, or it lives, has lost its
 -- connection and removes the marker; so a marker is judged only when its grace period is over.
-CREATE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer,
+CREATE OR REPLACE FUNCTION appstore.recover_lost_batches(p_lanes bigint[], p_grace interval, p_isolated_grace interval, p_maximum_deaths integer,
                                               OUT lost integer, OUT isolated integer, OUT deaths integer, OUT failed bigint[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -72,7 +72,7 @@ COMMENT ON FUNCTION appstore.recover_lost_batches IS
 
 -- Counts a death of the worker against an event that ran by itself. The event waits, twice as long after each death, and fails with the last
 -- one. A death is no attempt: another event may have been the cause.
-CREATE FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer)
+CREATE OR REPLACE FUNCTION appstore.record_death(p_event appstore.inbox_queue, p_maximum_deaths integer)
 RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

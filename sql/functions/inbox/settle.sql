@@ -1,5 +1,5 @@
 -- The worker may neither delete from the queue nor write outcomes: it can only settle queued events. One SET clause, since each costs time.
-CREATE FUNCTION appstore.settle(
+CREATE OR REPLACE FUNCTION appstore.settle(
     p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamptz[], p_runs integer[], p_attempts integer[],
     p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[],
     p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[])
@@ -41,7 +41,7 @@ COMMENT ON FUNCTION appstore.settle IS
     'to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. '
     'Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
 
-CREATE FUNCTION appstore.tell_notifications(
+CREATE OR REPLACE FUNCTION appstore.tell_notifications(
     p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[])
 RETURNS void
 LANGUAGE plpgsql AS $$
@@ -63,7 +63,7 @@ COMMENT ON FUNCTION appstore.tell_notifications IS
     'failed or was rejected is told; of all others one, since the rest are duplicates.';
 
 -- Without a SET clause, so that PostgreSQL inlines it.
-CREATE FUNCTION appstore.told_as(result appstore.result, reason text, notification_uuid uuid) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.told_as(result appstore.result, reason text, notification_uuid uuid) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN notification_uuid IS NULL THEN NULL -- nothing was verified
                 WHEN result NOT IN ('rejected', 'duplicate', 'discarded') THEN 'notification.received'

@@ -1,5 +1,5 @@
 -- Called in the transaction that stores events, before it stores them.
-CREATE FUNCTION appstore.begin_to_store() RETURNS void
+CREATE OR REPLACE FUNCTION appstore.begin_to_store() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     -- A worker's low-water mark requires every writer to have its transaction id before it reads the clock. An INSERT into a partitioned
@@ -16,7 +16,7 @@ COMMENT ON FUNCTION appstore.begin_to_store IS
     'Gives the transaction its number and makes its commit wait for the disk. local, remote_write and remote_apply stay what they are.';
 
 -- Without a SET clause, which would cost time on every call: the callers set their search_path.
-CREATE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION appstore.store(source text, bodies bytea[]) RETURNS SETOF bigint
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN

@@ -1,13 +1,13 @@
 -- Until when a contract gives access, and which register of its renewal counts.
 
-CREATE FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.v1_counts(s appstore.contracts, l appstore.v1_renewals) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT l.stated_at IS NOT NULL AND (s.renewal_signed_date IS NULL OR l.stated_at > s.renewal_signed_date)
 $$;
 COMMENT ON FUNCTION appstore.v1_counts IS
     'Whether the register of Notifications V1 counts for a renewal: the later statement counts, that of the JWS on a tie.';
 
-CREATE FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamptz, p_purchase_date timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamptz, p_purchase_date timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(p_renewal_status IN (2, 3, 4, 5) AND p_renewal_date <= p_purchase_date, false)
 $$;
@@ -15,7 +15,7 @@ COMMENT ON FUNCTION appstore.is_of_earlier_period IS
     'Whether a register says how the period before the current charge ended, as a replica of Apple''s that lags does, and so does the register that '
     'was known before the charge.';
 
-CREATE FUNCTION appstore.renewal_status(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.renewal_status(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS integer
 LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN NOT appstore.v1_counts(s, l) THEN
@@ -30,7 +30,7 @@ COMMENT ON FUNCTION appstore.renewal_status IS
     'no status; it follows from their members.';
 
 -- apply_facts repeats the third to sixth branch for an unrevoked subscription without a V1 register.
-CREATE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.access_until(c appstore.transactions, s appstore.contracts, l appstore.v1_renewals) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
     SELECT greatest(
         CASE

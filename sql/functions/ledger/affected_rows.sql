@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.affected_rows(
+CREATE OR REPLACE FUNCTION appstore.affected_rows(
     p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[])
 RETURNS TABLE (tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
 LANGUAGE sql STABLE ROWS 1 AS $$

@@ -1,5 +1,5 @@
 -- Derives the changes of a batch's facts, and records its effects.
-CREATE FUNCTION appstore.apply_facts(
+CREATE OR REPLACE FUNCTION appstore.apply_facts(
     p_environment appstore.environment, p_transaction_ids text[], p_candidates text[], p_candidate_contracts text[],
     p_contract_ids text[], p_renewals text[],
     p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamptz[],

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text)
+CREATE OR REPLACE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text)
 RETURNS TABLE (kind appstore.claim_kind, source_id text, user_id text, effective_at timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
     WITH paid AS (

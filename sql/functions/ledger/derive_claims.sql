@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) RETURNS text[]
+CREATE OR REPLACE FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE
     v_changed text[];

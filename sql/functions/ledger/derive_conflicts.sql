@@ -1,5 +1,5 @@
 -- Client posts that did not make their user the owner and need an operator's decision: the posts that appstore.unmatched lists.
-CREATE FUNCTION appstore.derive_conflicts(p_environment appstore.environment, p_contracts text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.derive_conflicts(p_environment appstore.environment, p_contracts text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     WITH post AS MATERIALIZED (

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.derive_contracts(p_environment appstore.environment, p_contracts text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_contracts text[]; -- those that are left

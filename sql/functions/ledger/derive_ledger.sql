@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.derive_ledger(
+CREATE OR REPLACE FUNCTION appstore.derive_ledger(
     p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}', p_renewals text[] DEFAULT '{}')
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER

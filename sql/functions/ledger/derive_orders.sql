@@ -1,6 +1,6 @@
 -- Orders: which period pays an order with a token, and the orders of paid periods without a token.
 
-CREATE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     -- 1. Delete orders that the shop did not make and no first token names any more, and their twins: only a later token named them.
@@ -36,7 +36,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.derive_token_orders IS 'Derives the orders with these tokens, whose rows are locked, from the periods that pay them.';
 
-CREATE FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_moved   text[];   -- charges whose order differs

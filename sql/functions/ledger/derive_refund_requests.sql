@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
 SET jit = off AS $$

@@ -1,7 +1,7 @@
 -- Locks of the ledger. Every writer locks in one order: contracts by (environment, id), then transactions, posts, and orders by token. A
 -- writer takes locks for rows found later without waiting, or fails: waiting in another order could be a deadlock.
 
-CREATE FUNCTION appstore.give_way() RETURNS void
+CREATE OR REPLACE FUNCTION appstore.give_way() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'another transaction holds rows that this one needs' USING ERRCODE = 'deadlock_detected', HINT = 'Repeat the transaction.';
@@ -9,7 +9,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.give_way IS 'Ends the transaction as a deadlock would, without the wait. The caller repeats it.';
 
-CREATE FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.lock_contracts(p_environment appstore.environment, p_ids text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_locked  text[];
@@ -47,7 +47,7 @@ COMMENT ON FUNCTION appstore.lock_contracts IS
     'Locks these contracts, each named once, and makes the missing rows. Calls give_way instead of waiting for a row that another transaction holds; '
     'waits only for one that another transaction is making.';
 
-CREATE FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[], p_waits boolean) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_there bigint;

@@ -1,5 +1,5 @@
 -- plpgsql: an SQL function would not be inlined into an UPDATE and would be planned at each call.
-CREATE FUNCTION appstore.order_of(p_environment appstore.environment, p_period_no uuid, p_first_token uuid, p_is_purchased boolean) RETURNS uuid
+CREATE OR REPLACE FUNCTION appstore.order_of(p_environment appstore.environment, p_period_no uuid, p_first_token uuid, p_is_purchased boolean) RETURNS uuid
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_order uuid;

@@ -1,6 +1,6 @@
 -- Which period pays an order, the period's data, and its user.
 
-CREATE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid)
+CREATE OR REPLACE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid)
 RETURNS TABLE (transaction_id text, original_transaction_id text, web_order_line_item_id text, product_id text, paid_at timestamptz,
                quantity integer, price bigint, currency text, status text)
 LANGUAGE sql STABLE ROWS 1 AS $$
@@ -18,7 +18,7 @@ COMMENT ON FUNCTION appstore.paid_period IS
     'The data of a paid period; no row when it was not paid. Its least transaction identifies it. It is refunded when each of its '
     'transactions is refunded in full; a missing percentage means in full.';
 
-CREATE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) RETURNS TABLE (period_no uuid)
+CREATE OR REPLACE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) RETURNS TABLE (period_no uuid)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT t.period_no
     FROM appstore.transactions AS t
@@ -35,7 +35,7 @@ COMMENT ON FUNCTION appstore.payer IS
     'The period that pays an order: that of the first purchase, by (purchase date, transaction id), whose first known token names the order and '
     'whose product and app are the ordered ones.';
 
-CREATE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamptz)
+CREATE OR REPLACE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamptz)
 RETURNS TABLE (user_id text)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT c.user_id

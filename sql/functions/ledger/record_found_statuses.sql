@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.record_found_statuses(
+CREATE OR REPLACE FUNCTION appstore.record_found_statuses(
     p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamptz[],
     p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_grace_period_expires_dates timestamptz[])
 RETURNS SETOF uuid

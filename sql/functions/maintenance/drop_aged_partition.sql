@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.drop_aged_partition() RETURNS TABLE (did text, partition text, events bigint)
+CREATE OR REPLACE FUNCTION appstore.drop_aged_partition() RETURNS TABLE (did text, partition text, events bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
@@ -101,7 +101,7 @@ COMMENT ON FUNCTION appstore.drop_aged_partition IS
     'detached, expired or dropped, with the number of events, or no row. Detaching locks the table exclusively for milliseconds; the call fails '
     'after 100 ms (55P03) without any change.';
 
-CREATE FUNCTION appstore.drop_detached_partition() RETURNS TABLE (did text, partition text, events bigint)
+CREATE OR REPLACE FUNCTION appstore.drop_detached_partition() RETURNS TABLE (did text, partition text, events bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column

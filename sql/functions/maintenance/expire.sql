@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.expire(walk text) RETURNS TABLE (checked bigint, deleted bigint)
+CREATE OR REPLACE FUNCTION appstore.expire(walk text) RETURNS TABLE (checked bigint, deleted bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
@@ -89,7 +89,7 @@ COMMENT ON FUNCTION appstore.expire IS
 
 -- Walks the table by blocks, 128 in each call: an index by age would cost every new notification an entry, and a BRIN index would lose its
 -- bounds once new rows fill the space of deleted ones.
-CREATE FUNCTION appstore.expire_notifications() RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.expire_notifications() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 SET jit = off AS $$
@@ -117,7 +117,7 @@ COMMENT ON FUNCTION appstore.expire_notifications IS
     'Deletes the aged rows in the next 128 blocks of seen_notifications, and starts over after the last block. Returns how many.';
 
 -- An index in its order bounds each of the three walks, under any statistics.
-CREATE FUNCTION appstore.expire_calls() RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.expire_calls() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 SET jit = off AS $$

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.maintenance_lock() RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.maintenance_lock() RETURNS boolean
 LANGUAGE sql VOLATILE AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.maintenance_lock', 0)) $$;
 COMMENT ON FUNCTION appstore.maintenance_lock IS
     'Whether this transaction may do maintenance, one at a time in the database. False while another one does; then the caller returns nothing.';

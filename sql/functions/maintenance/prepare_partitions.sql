@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.prepare_partitions() RETURNS text
+CREATE OR REPLACE FUNCTION appstore.prepare_partitions() RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
     v_ages    appstore.retention;
@@ -43,7 +43,7 @@ COMMENT ON FUNCTION appstore.prepare_partitions IS
     'inbox when it is old enough. Returns what it did, null when there is nothing to do. Needs a lock that others hold for moments: it fails '
     'after 100 ms (55P03) without any change.';
 
-CREATE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.make_partition(parent text, newest_event_id bigint, events bigint) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_from bigint := (SELECT coalesce(max(p.to_id), 0) FROM appstore.inbox_partitions AS p WHERE p.parent = make_partition.parent);

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.inbox_statistics(
+CREATE OR REPLACE FUNCTION appstore.inbox_statistics(
     OUT ready bigint, OUT waiting bigint, OUT unsettled bigint, OUT isolated bigint, OUT failed bigint, OUT overdue interval,
     OUT oldest_unsettled interval, OUT silence interval, OUT lost_batches bigint, OUT partitions bigint, OUT snapshot_age interval,
     OUT snapshot_transactions bigint, OUT sees_all_sessions boolean, OUT feed_position bigint, OUT feed_untold interval, OUT feed_lag bigint)
@@ -68,7 +68,7 @@ COMMENT ON FUNCTION appstore.inbox_statistics IS
     'the feed is off; feed_untold: since the oldest change without a position in the feed; feed_lag: how many entries the last named consumer has '
     'not taken.';
 
-CREATE FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval)
+CREATE OR REPLACE FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
     SELECT count(*), statement_timestamp() - min(first.asked_at)
@@ -79,7 +79,7 @@ COMMENT ON FUNCTION appstore.outbox_statistics IS
     'How many calls are open, up to 10,000, which then means as many or more, and since when the oldest of these was asked for. They are those '
     'with the first deadlines: where all calls get the same time, the oldest ones.';
 
-CREATE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION appstore.events_not_exactly_once() RETURNS SETOF bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT i.event_id FROM appstore.inbox AS i
     WHERE NOT EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = i.event_id)

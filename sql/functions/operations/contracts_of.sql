@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.contracts_of(user_id text)
+CREATE OR REPLACE FUNCTION appstore.contracts_of(user_id text)
 RETURNS TABLE (environment appstore.environment, original_transaction_id text, is_owned boolean)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
     SELECT found.environment, found.id, bool_or(found.is_owned)

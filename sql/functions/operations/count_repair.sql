@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most integer DEFAULT NULL)
+CREATE OR REPLACE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most integer DEFAULT NULL)
 RETURNS TABLE (result appstore.result, events bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.discard_event(event_id bigint, reason text) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.discard_event(event_id bigint, reason text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -31,7 +31,7 @@ COMMENT ON FUNCTION appstore.discard_event IS
     'Discards an event that waits, failed, was rejected or unhandled: it does not run again. Its body may be gone. Returns 1, or 0 with a notice '
     'when a worker holds it. The reason is kept for ever: appstore.forget does not erase it.';
 
-CREATE FUNCTION appstore.discard_events(
+CREATE OR REPLACE FUNCTION appstore.discard_events(
     why text, result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
     environment appstore.environment DEFAULT NULL, bundle_id text DEFAULT NULL, received_from timestamptz DEFAULT NULL,
     received_before timestamptz DEFAULT NULL, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false)
@@ -47,7 +47,7 @@ COMMENT ON FUNCTION appstore.discard_events IS
     'Discards the failed, rejected and unhandled events that meet every given condition, at most max_events (1 to 1,000), and returns how many. '
     'why becomes their reason. dry_run only counts them, all of them when max_events is null. appstore.discard_all takes all.';
 
-CREATE PROCEDURE appstore.discard_all(
+CREATE OR REPLACE PROCEDURE appstore.discard_all(
     why text, result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
     environment appstore.environment DEFAULT NULL, bundle_id text DEFAULT NULL, received_from timestamptz DEFAULT NULL,
     received_before timestamptz DEFAULT NULL)

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.explain(
+CREATE OR REPLACE FUNCTION appstore.explain(
     event_id bigint, environment text DEFAULT NULL, transaction_ids text[] DEFAULT NULL, original_transaction_ids text[] DEFAULT NULL,
     notification_uuid uuid DEFAULT NULL, effect_ids uuid[] DEFAULT NULL)
 RETURNS jsonb

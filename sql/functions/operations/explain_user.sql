@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.explain_user(
+CREATE OR REPLACE FUNCTION appstore.explain_user(
     user_id text, environment appstore.environment DEFAULT 'Production', max_rows integer DEFAULT 1000)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER

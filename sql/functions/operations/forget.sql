@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION appstore.forget(user_id text, note text DEFAULT NULL)
 RETURNS TABLE (alias text, orders bigint, contracts bigint, posts bigint, bodies bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
@@ -65,7 +65,7 @@ COMMENT ON FUNCTION appstore.forget IS
     'discards, errors. Fails when the note names the user.';
 
 -- A post that is requeued meanwhile is in the queue once its lock is granted: another round discards it.
-CREATE FUNCTION appstore.discard_waiting_posts(posts bigint[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.discard_waiting_posts(posts bigint[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_variable
@@ -89,7 +89,7 @@ COMMENT ON FUNCTION appstore.discard_waiting_posts IS
     'Discards those of the events that wait, and locks the outcomes of all, so that none can run or be requeued before the end of the '
     'transaction. Waits for a worker that holds one.';
 
-CREATE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION appstore.delete_bodies(posts bigint[], contracts appstore.contract_key[]) RETURNS bigint[]
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_variable

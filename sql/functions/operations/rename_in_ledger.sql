@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint)
+CREATE OR REPLACE FUNCTION appstore.rename_in_ledger(user_id text, alias text, OUT orders bigint, OUT others bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column

@@ -1,6 +1,6 @@
 -- Repairs of more events than one transaction should touch.
 
-CREATE FUNCTION appstore.repair_step(
+CREATE OR REPLACE FUNCTION appstore.repair_step(
     action text, filter appstore.repair_filter, note text, progress appstore.repair_progress DEFAULT NULL)
 RETURNS appstore.repair_progress
 LANGUAGE plpgsql SECURITY DEFINER
@@ -75,7 +75,7 @@ COMMENT ON FUNCTION appstore.repair_step IS
     'that, in a transaction of its own, after progress.pause, until progress.is_done. It may repair none while many fresh events are due.';
 
 -- SECURITY INVOKER and without a SET clause: otherwise the procedure could not commit.
-CREATE PROCEDURE appstore.repair_all(action text, filter appstore.repair_filter, note text)
+CREATE OR REPLACE PROCEDURE appstore.repair_all(action text, filter appstore.repair_filter, note text)
 LANGUAGE plpgsql AS $$
 DECLARE
     v_progress appstore.repair_progress;

@@ -1,7 +1,7 @@
 -- Which outcomes a repair selects. Private to the repairs.
 
 -- PostgreSQL inlines this function, so that null conditions vanish from the query. A SET clause would prevent that.
-CREATE FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT (f.result IS NULL OR o.result = f.result)
        AND (f.reason IS NULL OR o.reason = f.reason)
@@ -14,7 +14,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION appstore.matches_filter IS 'Whether an outcome meets every condition of a repair.';
 
-CREATE FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION appstore.check_repair(action text, filter appstore.repair_filter, note text) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_conditions jsonb := jsonb_strip_nulls(to_jsonb(filter));
@@ -35,7 +35,7 @@ $$;
 COMMENT ON FUNCTION appstore.check_repair IS
     'Returns the conditions of a repair as JSON, without nulls. Fails for invalid or contradictory conditions.';
 
-CREATE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION appstore.find_outcomes(action text, filter appstore.repair_filter, max_events integer) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_sort = off SET jit = off AS $$
@@ -70,7 +70,7 @@ COMMENT ON FUNCTION appstore.find_outcomes IS
     'The events that a repair would take now, at most so many, or all when max_events is null. A discard takes only what failed, was rejected '
     'or unhandled; a requeue only what still has its body. Those that need attention come in the order of their outcomes, others by id.';
 
-CREATE FUNCTION appstore.suggest_reasons(filter appstore.repair_filter) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.suggest_reasons(filter appstore.repair_filter) RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE

@@ -1,6 +1,6 @@
 -- How settled events are repaired, up to 1,000 in one transaction. Private to the repairs.
 
-CREATE FUNCTION appstore.repair_outcomes(
+CREATE OR REPLACE FUNCTION appstore.repair_outcomes(
     action text, event_ids bigint[], settled_before timestamptz, spread interval, note text, details jsonb)
 RETURNS bigint[]
 LANGUAGE plpgsql
@@ -63,7 +63,7 @@ COMMENT ON FUNCTION appstore.repair_outcomes IS
     'than settled_before; a requeue only events with a body, a discard only what was not applied. Requeued events become due one after the '
     'other within spread. Returns the events that it changed, in the order of their ids.';
 
-CREATE FUNCTION appstore.repair_events(
+CREATE OR REPLACE FUNCTION appstore.repair_events(
     action text, filter appstore.repair_filter, max_events integer, dry_run boolean, note text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
@@ -89,7 +89,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.repair_events IS 'The common part of appstore.requeue_events and appstore.discard_events.';
 
-CREATE FUNCTION appstore.repair_held(event_id bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.repair_held(event_id bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 BEGIN
     RAISE NOTICE 'event % is held by a worker or by another repair; nothing was changed', event_id

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.requeue_event(event_id bigint, note text DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.requeue_event(event_id bigint, note text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -25,7 +25,7 @@ COMMENT ON FUNCTION appstore.requeue_event IS
     'Runs an event with any outcome again; an event that waits becomes due, as if it had never been tried. Returns 1, or 0 with a notice '
     'when a worker or another repair holds it. Fails when the event is unknown or its body was deleted.';
 
-CREATE FUNCTION appstore.requeue_events(
+CREATE OR REPLACE FUNCTION appstore.requeue_events(
     result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
     environment appstore.environment DEFAULT NULL, bundle_id text DEFAULT NULL, received_from timestamptz DEFAULT NULL,
     received_before timestamptz DEFAULT NULL, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false, note text DEFAULT NULL)
@@ -41,7 +41,7 @@ COMMENT ON FUNCTION appstore.requeue_events IS
     'Runs the events again that meet every given condition and still have their body, at most max_events (1 to 1,000), and returns how many. '
     'dry_run only counts them, all of them when max_events is null. appstore.requeue_all takes all.';
 
-CREATE PROCEDURE appstore.requeue_all(
+CREATE OR REPLACE PROCEDURE appstore.requeue_all(
     result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
     environment appstore.environment DEFAULT NULL, bundle_id text DEFAULT NULL, received_from timestamptz DEFAULT NULL,
     received_before timestamptz DEFAULT NULL, note text DEFAULT NULL)

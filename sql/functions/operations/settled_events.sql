@@ -1,5 +1,5 @@
 -- The outcomes are read along outcomes_by_time, and then each row is looked up by its key, under any statistics.
-CREATE FUNCTION appstore.settled_events(
+CREATE OR REPLACE FUNCTION appstore.settled_events(
     settled_from timestamptz, after_event_id bigint DEFAULT 0, max_events integer DEFAULT 1000, only_result appstore.result DEFAULT NULL,
     only_type text DEFAULT NULL, only_app text DEFAULT NULL)
 RETURNS TABLE (settled_at timestamptz, event_id bigint, run integer, received_at timestamptz, source text, notification_type text,
@@ -43,7 +43,7 @@ COMMENT ON FUNCTION appstore.settled_events IS
     'what that contract gives today. only_type is a type or type/subtype. An event can appear with an earlier settled_at than others that were '
     'visible before: its transaction was committed later.';
 
-CREATE FUNCTION appstore.settled_since(events integer) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.settled_since(events integer) RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
     SELECT min(latest.settled_at)
     FROM (SELECT o.settled_at FROM appstore.outcomes AS o ORDER BY o.settled_at DESC, o.event_id DESC LIMIT events) AS latest

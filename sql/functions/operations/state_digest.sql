@@ -1,7 +1,7 @@
 -- One digest of the ledger, so that two databases can be compared.
 
 -- Needs constant memory: each link of the chain is the hash of the one before and of one row, so that row boundaries count.
-CREATE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
+CREATE OR REPLACE FUNCTION appstore.chain_link(digest bytea, line text) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
     RETURN sha256(digest || convert_to(line, 'UTF8'));
@@ -9,10 +9,10 @@ END
 $$;
 COMMENT ON FUNCTION appstore.chain_link IS 'The next link of appstore.chained_digest.';
 
-CREATE AGGREGATE appstore.chained_digest(text) (SFUNC = appstore.chain_link, STYPE = bytea, INITCOND = '');
+CREATE OR REPLACE AGGREGATE appstore.chained_digest(text) (SFUNC = appstore.chain_link, STYPE = bytea, INITCOND = '');
 COMMENT ON AGGREGATE appstore.chained_digest(text) IS 'A chain of SHA-256 over lines, in their order.';
 
-CREATE FUNCTION appstore.state_digest_parts(environment appstore.environment) RETURNS TABLE (part text, rows bigint, digest text)
+CREATE OR REPLACE FUNCTION appstore.state_digest_parts(environment appstore.environment) RETURNS TABLE (part text, rows bigint, digest text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET "TimeZone" = 'UTC' SET "DateStyle" = 'ISO, YMD' SET "IntervalStyle" = 'postgres'
 SET bytea_output = 'hex' SET extra_float_digits = 1 AS $$
@@ -59,7 +59,7 @@ COMMENT ON FUNCTION appstore.state_digest_parts IS
     'For each table of the ledger how many rows an environment has, and a SHA-256 (hex) over them: where two databases differ. Independent of '
     'session settings, the database''s collation, and the order in which events came in.';
 
-CREATE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.state_digest(environment appstore.environment) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT encode(sha256(convert_to(string_agg(p.part || ' ' || p.rows || ' ' || p.digest, E'\n' ORDER BY p.part COLLATE "C"), 'UTF8')), 'hex')
     FROM appstore.state_digest_parts(state_digest.environment) AS p

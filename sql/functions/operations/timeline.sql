@@ -1,5 +1,5 @@
 -- Without a SET clause, so that PostgreSQL inlines it: of a hundred contracts it would take most of the time to begin and end.
-CREATE FUNCTION appstore.entries_about(environment appstore.environment, original_transaction_id text)
+CREATE OR REPLACE FUNCTION appstore.entries_about(environment appstore.environment, original_transaction_id text)
 RETURNS TABLE (occurred_at timestamptz, learned_at timestamptz, event_id bigint, what text, transaction_id text, product_id text, order_no uuid,
                user_id text, detail text)
 LANGUAGE sql STABLE AS $$
@@ -132,7 +132,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION appstore.entries_about IS 'What appstore.timeline returns, for statements about many contracts.';
 
-CREATE FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text)
+CREATE OR REPLACE FUNCTION appstore.timeline(environment appstore.environment, original_transaction_id text)
 RETURNS TABLE (occurred_at timestamptz, learned_at timestamptz, event_id bigint, what text, transaction_id text, product_id text, order_no uuid,
                user_id text, detail text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$

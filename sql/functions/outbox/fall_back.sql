@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.fall_back(calls bigint[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.repeat_call(call_id bigint, note text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,7 +1,7 @@
 -- Settles or postpones a leased call. (state = 'open') IS TRUE keeps the planner from an index of open calls: by statistics of a day without
 -- any, that index seems cheaper than the primary key, and a cached plan would use it later as well.
 
-CREATE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[], answer jsonb DEFAULT NULL, next bytea DEFAULT NULL)
+CREATE OR REPLACE FUNCTION appstore.answer_call(call_id bigint, epoch bigint, bodies bytea[], answer jsonb DEFAULT NULL, next bytea DEFAULT NULL)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -46,7 +46,7 @@ COMMENT ON FUNCTION appstore.answer_call IS
     'settles the call. Where next is given the answer has more pages: the call stays open, and next is the payload with which it goes on. Returns '
     'false, without effect, when the lease of that epoch has been lost.';
 
-CREATE FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.end_call(call_id bigint, epoch bigint, state text, reason text, falls_back boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -68,7 +68,7 @@ COMMENT ON FUNCTION appstore.end_call IS
     'Settles a call without an answer, and uses its fallback unless Apple refused the receipt. Returns false, without effect, when the lease of '
     'that epoch has been lost.';
 
-CREATE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval, counts_attempt boolean DEFAULT true) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.postpone_call(call_id bigint, epoch bigint, reason text, delay interval, counts_attempt boolean DEFAULT true) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN

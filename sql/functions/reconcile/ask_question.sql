@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.ask_question(
+CREATE OR REPLACE FUNCTION appstore.ask_question(
     p_rule text, p_bundle_id text, p_environment appstore.environment, p_contract text, p_transaction_id text, p_priority smallint, p_now timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql
@@ -36,7 +36,7 @@ COMMENT ON FUNCTION appstore.ask_question IS
     'Writes a call that asks Apple about a contract, and the question with what the ledger says. Where the same is asked already, it uses that '
     'call. Returns the call, or null where another app asks about the same id.';
 
-CREATE FUNCTION appstore.ledger_about(
+CREATE OR REPLACE FUNCTION appstore.ledger_about(
     p_environment appstore.environment, p_contract text, p_transaction_id text,
     OUT status integer, OUT will_renew boolean, OUT current_period_end timestamptz, OUT revoked_at timestamptz, OUT access_until timestamptz,
     OUT app_transaction_id text)
@@ -56,7 +56,7 @@ $$;
 COMMENT ON FUNCTION appstore.ledger_about IS
     'What the ledger says of a contract, and of a charge where one is given. Without a contract in the ledger all is null.';
 
-CREATE FUNCTION appstore.ask_about_stale_contracts(
+CREATE OR REPLACE FUNCTION appstore.ask_about_stale_contracts(
     p_bundle_id text, p_environment appstore.environment, p_now timestamptz, OUT asked integer, OUT has_more boolean)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
@@ -126,7 +126,7 @@ COMMENT ON FUNCTION appstore.ask_about_stale_contracts IS
     'while 2,000 calls of the app are open. Postpones those that may not be asked about yet, and ends the watches of those that are stale no more or were asked about for the last '
     'time. Returns how many questions it wrote, and whether there may be more to write.';
 
-CREATE FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamptz) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.ask_about_a_sample(p_bundle_id text, p_environment appstore.environment, p_sample integer, p_now timestamptz) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
@@ -168,7 +168,7 @@ $$;
 COMMENT ON FUNCTION appstore.ask_about_a_sample IS
     'Asks about active contracts of an app, chosen at random: so many a day, at most 10 in a call. Returns how many.';
 
-CREATE FUNCTION appstore.settle_questions(p_has_backlog boolean, p_now timestamptz) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.settle_questions(p_has_backlog boolean, p_now timestamptz) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_sort = off SET jit = off AS $$

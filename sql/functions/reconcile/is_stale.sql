@@ -1,6 +1,6 @@
 -- The rules, and when they ask.
 
-CREATE FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamptz) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(
         CASE p_rule
@@ -19,7 +19,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION appstore.is_stale IS 'Whether a rule holds for a contract. revoked_doubt is about a refund request, not about a contract.';
 
-CREATE FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p_transaction_id text, p_now timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p_transaction_id text, p_now timestamptz) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM appstore.consumption_obligations AS c
                    WHERE c.transaction_id = p_transaction_id AND c.environment = p_environment AND c.outcome IS NULL
@@ -27,7 +27,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION appstore.is_refund_in_doubt IS 'Whether Apple asked about a refund of the charge 48 hours ago, and no decision came.';
 
-CREATE FUNCTION appstore.still_holds(w appstore.reconcile_watches, m appstore.contracts, p_now timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.still_holds(w appstore.reconcile_watches, m appstore.contracts, p_now timestamptz) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT CASE w.rule WHEN 'revoked_doubt' THEN appstore.is_refund_in_doubt(w.environment, w.transaction_id, p_now)
                        WHEN 'no_renewal_info' THEN appstore.is_stale(w.rule, m, p_now)
@@ -36,7 +36,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION appstore.still_holds IS 'Whether the rule of a watch holds for its contract now.';
 
-CREATE FUNCTION appstore.next_question(w appstore.reconcile_watches, p_grace_end timestamptz, p_now timestamptz) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.next_question(w appstore.reconcile_watches, p_grace_end timestamptz, p_now timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
     SELECT min(due.at) FROM (
         SELECT w.since + gap.gap AS at
@@ -56,7 +56,7 @@ COMMENT ON FUNCTION appstore.next_question IS
     'When the rule of a watch asks next, while it holds; null: never again. Rules without a schedule ask each day, seven times at most, and '
     'appstore.settle_questions ends the watch with the first answer.';
 
-CREATE FUNCTION appstore.heard_at(p_environment appstore.environment, p_contract text) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.heard_at(p_environment appstore.environment, p_contract text) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
     SELECT max(heard.at) FROM (
         SELECT o.received_at AS at FROM appstore.outcomes AS o
@@ -70,7 +70,7 @@ $$;
 COMMENT ON FUNCTION appstore.heard_at IS
     'When the latest settled event about a contract arrived, other than answers to questions; null without one.';
 
-CREATE FUNCTION appstore.has_backlog(p_now timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.has_backlog(p_now timestamptz) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
     -- Those that run by themselves are few, and may wait for each other.
     SELECT EXISTS (SELECT FROM (SELECT q.is_isolated FROM appstore.inbox_queue AS q WHERE q.run_at < p_now - interval '1 minute'
@@ -81,7 +81,7 @@ COMMENT ON FUNCTION appstore.has_backlog IS
     'Whether events have waited for a minute: of the thousand that are due longest, one that runs with others. It may be about any contract.';
 
 -- plpgsql: a worker's lease calls it for each call, and an SQL function with a SET clause is planned at each call.
-CREATE FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 BEGIN
     RETURN coalesce(appstore.heard_at(p_environment, split_part(p_call_key, ':', 2)) <= statement_timestamp() - interval '15 minutes', true);
@@ -91,7 +91,7 @@ COMMENT ON FUNCTION appstore.may_be_called IS
     'Whether a call of the reconciliation may be made now: no event about its contract came in the last 15 minutes. An answer of a replica that '
     'lags would have a newer date than that event. While has_backlog, none may be made.';
 
-CREATE FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamptz) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appstore.environment, p_contract text, p_now timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
     -- A lagging replica of Apple's could answer with a newer date than a notification that knows more.
     SELECT greatest(p_now, appstore.heard_at(p_environment, p_contract) + interval '15 minutes', m.renewal_signed_date + interval '15 minutes',

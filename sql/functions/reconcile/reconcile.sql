@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.reconcile(
+CREATE OR REPLACE FUNCTION appstore.reconcile(
     p_bundle_ids text[], p_environments appstore.environment[], p_sample integer, p_now timestamptz DEFAULT clock_timestamp(),
     OUT asked integer, OUT settled integer, OUT has_more boolean)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -36,7 +36,7 @@ COMMENT ON FUNCTION appstore.reconcile IS
     'and about a sample of so many contracts of each app a day. While events wait in the inbox, it only finds results. Returns how many questions '
     'it wrote and settled, and whether there may be more contracts to look at; nulls while another worker does it.';
 
-CREATE FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamptz) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_sort = off SET enable_mergejoin = off SET enable_hashjoin = off SET jit = off AS $$

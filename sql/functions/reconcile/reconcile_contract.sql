@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.reconcile_contract(
+CREATE OR REPLACE FUNCTION appstore.reconcile_contract(
     transaction_id text, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -46,7 +46,7 @@ COMMENT ON FUNCTION appstore.reconcile_contract IS
     'have, bundle_id and environment must be given, else it fails with no_data_found; with invalid_parameter_value where no worker has had a key '
     'of the app, and with object_in_use while an open call asks about the same id of another app.';
 
-CREATE FUNCTION appstore.reconcile_statistics(
+CREATE OR REPLACE FUNCTION appstore.reconcile_statistics(
     OUT rules text[], OUT questions bigint[], OUT changed bigint[], OUT wrong_ratio double precision)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
     SELECT array_agg(r.rule), array_agg(r.questions), array_agg(r.changed), max(r.wrong_ratio) FROM appstore.reconcile_status AS r

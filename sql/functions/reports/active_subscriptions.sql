@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore_reports.subscriptions_daily(first_day date, last_day date, by text DEFAULT NULL, sandbox boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION appstore_reports.subscriptions_daily(first_day date, last_day date, by text DEFAULT NULL, sandbox boolean DEFAULT false)
 RETURNS TABLE (day date, value text, subscriptions bigint, in_grace bigint, trials bigint, is_incomplete boolean)
 LANGUAGE sql STABLE SECURITY DEFINER ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
     SELECT l.day, l.value, sum(l.subscriptions)::bigint, sum(l.in_grace)::bigint, sum(l.trials)::bigint, l.is_incomplete
@@ -10,7 +10,7 @@ $$;
 COMMENT ON FUNCTION appstore_reports.subscriptions_daily IS
     'active_subscriptions at the end of each day of a range. A day without any has no row.';
 
-CREATE FUNCTION appstore_reports.active_subscriptions(
+CREATE OR REPLACE FUNCTION appstore_reports.active_subscriptions(
     at date DEFAULT (now() AT TIME ZONE 'UTC')::date, by text DEFAULT NULL, sandbox boolean DEFAULT false)
 RETURNS TABLE (day date, value text, subscriptions bigint, in_grace bigint, trials bigint, is_incomplete boolean)
 LANGUAGE sql STABLE SECURITY DEFINER ROWS 10 SET search_path = pg_catalog, pg_temp AS $$

@@ -1,5 +1,5 @@
 -- A function and not a view: where the planner expects that it returns many rows, it reads the charges in one process. It returns few.
-CREATE FUNCTION appstore_reports.corrections()
+CREATE OR REPLACE FUNCTION appstore_reports.corrections()
 RETURNS TABLE (environment appstore.environment, transaction_id text, is_copy boolean, replaced_at timestamptz, grace_ends_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
     WITH made AS NOT MATERIALIZED (

@@ -2,7 +2,7 @@
 --
 -- One pass over the charges: width_bucket finds the first and the last of the days that a charge is active at, and charges of the same two
 -- days are one group. The groups add at the first day and subtract after the last one.
-CREATE FUNCTION appstore_reports.levels(days date[], by text, sandbox boolean)
+CREATE OR REPLACE FUNCTION appstore_reports.levels(days date[], by text, sandbox boolean)
 RETURNS TABLE (day date, value text, currency text, subscriptions bigint, without_price bigint, in_grace bigint, trials bigint, mrr numeric,
                is_incomplete boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1000

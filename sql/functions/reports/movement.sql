@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore_reports.movement(
+CREATE OR REPLACE FUNCTION appstore_reports.movement(
     first_day date, last_day date, by text DEFAULT NULL, every text DEFAULT 'month', sandbox boolean DEFAULT false)
 RETURNS TABLE (period date, value text, new_subscriptions bigint, first_known bigint, renewals bigint, expirations bigint, churned bigint,
                net bigint, is_incomplete boolean)
@@ -44,7 +44,7 @@ COMMENT ON FUNCTION appstore_reports.movement IS
     'ended, less renewals). first_known counts contracts that began before their first known charge: they are neither new nor renewed. A '
     'customer who returns is a renewal, so churned may be negative. every is day, week, month, quarter or year.';
 
-CREATE FUNCTION appstore_reports.churn(
+CREATE OR REPLACE FUNCTION appstore_reports.churn(
     first_day date, last_day date, by text DEFAULT NULL, every text DEFAULT 'month', sandbox boolean DEFAULT false)
 RETURNS TABLE (period date, value text, active_at_start bigint, churned bigint, churn_rate numeric, is_incomplete boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 100

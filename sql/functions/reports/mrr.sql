@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean)
+CREATE OR REPLACE FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean)
 RETURNS TABLE (day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric,
                is_incomplete boolean)
 LANGUAGE sql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
@@ -10,7 +10,7 @@ LANGUAGE sql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION appstore_reports.mrr_of_days IS 'What mrr and mrr_by_month return, for any days.';
 
-CREATE FUNCTION appstore_reports.mrr(
+CREATE OR REPLACE FUNCTION appstore_reports.mrr(
     at date DEFAULT (now() AT TIME ZONE 'UTC')::date, by text DEFAULT NULL, sandbox boolean DEFAULT false)
 RETURNS TABLE (day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric,
                is_incomplete boolean)
@@ -23,7 +23,7 @@ COMMENT ON FUNCTION appstore_reports.mrr IS
     'mrr_usd is by the rate of the day in appstore.fx_rates. without_price counts those of which only a receipt is known. Apple advises '
     'against using price for financial reconciliation.';
 
-CREATE FUNCTION appstore_reports.mrr_by_month(first_day date, last_day date, by text DEFAULT NULL, sandbox boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION appstore_reports.mrr_by_month(first_day date, last_day date, by text DEFAULT NULL, sandbox boolean DEFAULT false)
 RETURNS TABLE (day date, value text, currency text, subscriptions bigint, without_price bigint, mrr numeric, mrr_usd numeric,
                is_incomplete boolean)
 LANGUAGE sql STABLE SECURITY DEFINER ROWS 100 SET search_path = pg_catalog, pg_temp AS $$

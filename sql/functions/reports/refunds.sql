@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore_reports.refunds(
+CREATE OR REPLACE FUNCTION appstore_reports.refunds(
     first_day date, last_day date, by text DEFAULT NULL, every text DEFAULT 'month', sandbox boolean DEFAULT false)
 RETURNS TABLE (period date, value text, currency text, transactions bigint, refunded bigint, refund_rate numeric, gross numeric,
                refunded_amount numeric, revenue numeric, is_incomplete boolean)

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore_reports.renewal_status_at(
+CREATE OR REPLACE FUNCTION appstore_reports.renewal_status_at(
     at date DEFAULT (now() AT TIME ZONE 'UTC')::date, by text DEFAULT NULL, sandbox boolean DEFAULT false)
 RETURNS TABLE (day date, value text, status text, subscriptions bigint, is_incomplete boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10

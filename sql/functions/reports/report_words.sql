@@ -1,6 +1,6 @@
 -- What the reports share: their arguments, and how a charge is grouped and weighed. Functions without SET are inlined.
 
-CREATE FUNCTION appstore_reports.dimension(
+CREATE OR REPLACE FUNCTION appstore_reports.dimension(
     by text, bundle_id text, product_id text, storefront text, offer_type integer, offer_identifier text, offer_discount_type text,
     currency text)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -14,14 +14,14 @@ RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION appstore_reports.dimension IS 'The value by which a report groups a charge: see the argument by of the reports.';
 
-CREATE FUNCTION appstore_reports.days_between(start_at timestamptz, end_at timestamptz) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore_reports.days_between(start_at timestamptz, end_at timestamptz) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     -- An interval, and not the name UTC, which PostgreSQL would look up for each row.
     SELECT (end_at AT TIME ZONE interval '0')::date - (start_at AT TIME ZONE interval '0')::date
 $$;
 COMMENT ON FUNCTION appstore_reports.days_between IS 'The days (UTC) from one instant to another.';
 
-CREATE FUNCTION appstore_reports.times_a_month(duration text, is_intro boolean, days integer)
+CREATE OR REPLACE FUNCTION appstore_reports.times_a_month(duration text, is_intro boolean, days integer)
 RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE CASE WHEN is_intro THEN NULL ELSE duration END
         WHEN 'P1D' THEN 30.0
@@ -51,12 +51,12 @@ COMMENT ON FUNCTION appstore_reports.times_a_month IS
     'By what the price of a period is multiplied for MRR: by the duration of the product, or by the days of the period where that is unknown or '
     'the period is an introductory offer.';
 
-CREATE FUNCTION appstore_reports.end_of(day date) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
+CREATE OR REPLACE FUNCTION appstore_reports.end_of(day date) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT least((day + 1)::timestamp AT TIME ZONE 'UTC', now())
 $$;
 COMMENT ON FUNCTION appstore_reports.end_of IS 'The instant (UTC) that counts for a day: its end, or now while it lasts.';
 
-CREATE FUNCTION appstore_reports.usd_rate(currency text, day date) RETURNS numeric LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION appstore_reports.usd_rate(currency text, day date) RETURNS numeric LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN usd_rate.currency = 'USD' THEN 1 ELSE (
         SELECT f.per_unit FROM appstore.fx_rates AS f
         WHERE f.currency = usd_rate.currency AND f.day <= usd_rate.day ORDER BY f.day DESC LIMIT 1) END
@@ -64,7 +64,7 @@ $$;
 COMMENT ON FUNCTION appstore_reports.usd_rate IS
     'US dollars for one unit of the currency on a day, by appstore.fx_rates; null without a rate.';
 
-CREATE FUNCTION appstore_reports.check_arguments(by text, every text DEFAULT 'day') RETURNS void
+CREATE OR REPLACE FUNCTION appstore_reports.check_arguments(by text, every text DEFAULT 'day') RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF by NOT IN ('app', 'product', 'storefront', 'offer', 'currency') THEN
@@ -78,7 +78,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore_reports.check_arguments IS 'Raises 22023 for a word that the reports do not know.';
 
-CREATE FUNCTION appstore_reports.periods(first_day date, last_day date, every text)
+CREATE OR REPLACE FUNCTION appstore_reports.periods(first_day date, last_day date, every text)
 RETURNS TABLE (period date, next date) LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_length interval := CASE every WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || every)::interval END;

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore_reports.retention(
+CREATE OR REPLACE FUNCTION appstore_reports.retention(
     product text DEFAULT NULL, unit text DEFAULT 'month', first_day date DEFAULT NULL, last_day date DEFAULT NULL,
     sandbox boolean DEFAULT false)
 RETURNS TABLE (bundle_id text, product_identifier text, product_duration text, cohort date, period_number integer, cohort_size bigint,

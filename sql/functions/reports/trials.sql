@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore_reports.trials(
+CREATE OR REPLACE FUNCTION appstore_reports.trials(
     first_day date, last_day date, by text DEFAULT NULL, every text DEFAULT 'month', sandbox boolean DEFAULT false)
 RETURNS TABLE (period date, value text, trials bigint, converted bigint, refunded bigint, pending bigint, conversion_rate numeric,
                is_incomplete boolean)

@@ -1,6 +1,6 @@
 -- Questions to OCSP responders. They belong to no event: a certificate is asked about while it signs.
 
-CREATE FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     INSERT INTO appstore.certificates AS c (fingerprint, certificate, issuer)
     SELECT DISTINCT ON (sha256(seen.certificate)) sha256(seen.certificate), seen.certificate, seen.issuer
@@ -10,7 +10,7 @@ $$;
 COMMENT ON FUNCTION appstore.see_certificates IS
     'Records certificates that signed, each with its issuer. The caller has verified that each chain leads to a configured root.';
 
-CREATE FUNCTION appstore.lease_certificate(p_seconds integer)
+CREATE OR REPLACE FUNCTION appstore.lease_certificate(p_seconds integer)
 RETURNS TABLE (fingerprint bytea, epoch bigint, certificate bytea, issuer bytea, failures integer, this_update bigint, now_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -30,7 +30,7 @@ $$;
 COMMENT ON FUNCTION appstore.lease_certificate IS
     'Leases the certificate that has been due for longest, was seen within 30 days and is no other worker''s, for so many seconds. No row: none is.';
 
-CREATE FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint,
+CREATE OR REPLACE FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint,
                                             p_revoked_at bigint, p_reason text, p_error text, p_wait_ms bigint)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -55,7 +55,7 @@ COMMENT ON FUNCTION appstore.settle_certificate IS
     'Records a usable answer, or with a null p_status that there was none, which changes no status; and when to ask next. Times are in seconds since '
     '1970. False when a later lease has begun: then nothing has changed.';
 
-CREATE FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean DEFAULT true, note text DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.ignore_revocation(fingerprint bytea, is_ignored boolean DEFAULT true, note text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -74,7 +74,7 @@ COMMENT ON FUNCTION appstore.ignore_revocation IS
     'Decides that a revocation has no effect, or that it has one again. Workers follow within a minute and a half; then requeue what was rejected. '
     'It fails with no_data_found when there is no such revoked certificate.';
 
-CREATE FUNCTION appstore.certificate_statistics()
+CREATE OR REPLACE FUNCTION appstore.certificate_statistics()
 RETURNS TABLE (certificates bigint, revoked bigint, ignored bigint, age_seconds double precision, last_error text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT count(*) FILTER (WHERE c.is_recent), count(*) FILTER (WHERE c.status = 'revoked' AND NOT c.is_ignored),

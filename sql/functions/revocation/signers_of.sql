@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.signers_of(p_body bytea) RETURNS TABLE (fingerprint bytea, signed_at timestamptz)
+CREATE OR REPLACE FUNCTION appstore.signers_of(p_body bytea) RETURNS TABLE (fingerprint bytea, signed_at timestamptz)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_body jsonb;

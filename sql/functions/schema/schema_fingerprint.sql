@@ -2,7 +2,7 @@
 --
 -- Independent of OIDs, of the order of columns, of partitions, and of the database's locale. It depends on how PostgreSQL prints
 -- definitions, which may change between major versions.
-CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE (object text, digest text)
+CREATE OR REPLACE FUNCTION appstore.schema_fingerprint() RETURNS TABLE (object text, digest text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH relations AS MATERIALIZED (
         SELECT c.* FROM pg_class AS c

@@ -1,6 +1,6 @@
 -- The arithmetic of the budget. Its clock is that of the database, read when the row is locked.
 
-CREATE FUNCTION appstore.api_allowance(setting double precision, lowered_to double precision, last_429_at timestamptz, instant timestamptz)
+CREATE OR REPLACE FUNCTION appstore.api_allowance(setting double precision, lowered_to double precision, last_429_at timestamptz, instant timestamptz)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN last_429_at IS NULL THEN setting
@@ -10,7 +10,7 @@ COMMENT ON FUNCTION appstore.api_allowance IS
     'The requests a second that a budget allows at an instant: its setting, or what the latest 429 has left of it and a tenth of the setting for '
     'each hour since.';
 
-CREATE FUNCTION appstore.take_api_budget(
+CREATE OR REPLACE FUNCTION appstore.take_api_budget(
     bundle_id text, environment appstore.environment, endpoint text, setting double precision, class integer, wanted integer,
     OUT granted integer, OUT wait interval, OUT is_blocked boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -73,7 +73,7 @@ COMMENT ON FUNCTION appstore.take_api_budget IS
     'may ask again, and is_blocked says whether a 429 is the reason. Class 0 takes all that is left, 1 to 4 leave 10, 25, 40 and 60 percent of the '
     'bucket. setting is the requests a second that the caller''s settings allow.';
 
-CREATE FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.api_request_apple(
+CREATE OR REPLACE FUNCTION appstore.api_request_apple(
     key_hash bytea, kind text, id text, details jsonb, bundle_id text, environment appstore.environment,
     OUT call_id bigint, OUT refusal text, OUT message text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -22,7 +22,7 @@ COMMENT ON FUNCTION appstore.api_request_apple IS
     'Asks Apple as ask_apple does, or changes something as extend_renewal_date and set_app_account_token do, about an app of the key; instead of '
     'failing for an argument, it returns why. Verbs inquiries:make, contracts:extend and contracts:set-token.';
 
-CREATE FUNCTION appstore.api_call(key_hash bytea, call_id bigint) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.api_call(key_hash bytea, call_id bigint) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.ask_apple(
+CREATE OR REPLACE FUNCTION appstore.ask_apple(
     kind text, id text DEFAULT NULL, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL, product_id text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -16,7 +16,7 @@ COMMENT ON FUNCTION appstore.ask_apple IS
     'customer''s receipt), extend_status (a requestIdentifier, with product_id), test_notification (no id) or test_status (its token). Without an '
     'environment, about a transaction that the ledger does not know, Production is asked first and then Sandbox.';
 
-CREATE FUNCTION appstore.set_app_account_token(
+CREATE OR REPLACE FUNCTION appstore.set_app_account_token(
     original_transaction_id text, token uuid, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -27,7 +27,7 @@ $$;
 COMMENT ON FUNCTION appstore.set_app_account_token IS
     'Sets the appAccountToken of a purchase and of its later renewals at Apple, and returns the call. Not for what a family member shares.';
 
-CREATE FUNCTION appstore.finish_transaction(
+CREATE OR REPLACE FUNCTION appstore.finish_transaction(
     transaction_id text, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -38,7 +38,7 @@ COMMENT ON FUNCTION appstore.finish_transaction IS
     'Finishes a transaction that the customer''s app never finished, and returns the call. Irreversible: StoreKit delivers a finished consumable to '
     'no app any more.';
 
-CREATE FUNCTION appstore.extend_renewal_date(
+CREATE OR REPLACE FUNCTION appstore.extend_renewal_date(
     original_transaction_id text, days integer, reason integer, request_identifier text DEFAULT NULL, bundle_id text DEFAULT NULL,
     environment appstore.environment DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -52,7 +52,7 @@ COMMENT ON FUNCTION appstore.extend_renewal_date IS
     'undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once in 30 days; '
     'without one there is one in 24 hours.';
 
-CREATE FUNCTION appstore.extend_for_all(
+CREATE OR REPLACE FUNCTION appstore.extend_for_all(
     product_id text, days integer, reason integer, storefronts text[] DEFAULT NULL, request_identifier text DEFAULT NULL,
     bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT 'Production') RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -66,7 +66,7 @@ COMMENT ON FUNCTION appstore.extend_for_all IS
     'Extends all active subscriptions to a product, in some storefronts (such as USA) or in all, as extend_renewal_date does, and returns the call. '
     'appstore.ask_apple(''extend_status'', …) asks how far Apple is.';
 
-CREATE FUNCTION appstore.call_document(call_id bigint) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.call_document(call_id bigint) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column

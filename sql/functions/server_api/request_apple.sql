@@ -1,6 +1,6 @@
 -- What operators and backends ask the App Store Server API, as calls of the outbox.
 
-CREATE FUNCTION appstore.place_of_call(
+CREATE OR REPLACE FUNCTION appstore.place_of_call(
     transaction_id text, key appstore.api_keys, INOUT bundle_id text, INOUT environment appstore.environment)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
@@ -49,7 +49,7 @@ COMMENT ON FUNCTION appstore.place_of_call IS
     'environment of its keys; a null environment is any. Fails '
     'with invalid_parameter_value where no app can be told, or no worker has had its key.';
 
-CREATE FUNCTION appstore.request_apple(
+CREATE OR REPLACE FUNCTION appstore.request_apple(
     kind text, id text, details jsonb, bundle_id text, environment appstore.environment, actor text, key appstore.api_keys, verbs text[])
 RETURNS bigint
 LANGUAGE plpgsql

@@ -1,6 +1,6 @@
 -- The feed for keys. A cursor is a generation and a position: what follows the position is next. See feed_place.
 
-CREATE FUNCTION appstore.feed_place(
+CREATE OR REPLACE FUNCTION appstore.feed_place(
     p_generation integer, p_position bigint, p_since timestamptz, OUT state text, OUT generation integer, OUT head bigint, OUT after bigint)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -47,7 +47,7 @@ COMMENT ON FUNCTION appstore.feed_place IS
     'or behind the head (null). state is found, off, changed (after the cursor positions mean something else: after lies before what changed), or '
     'expired (what came after the cursor has aged, or was not told while the feed was off: after lies before the oldest entry since then).';
 
-CREATE FUNCTION appstore.feed_position_before(p_since timestamptz, p_oldest bigint, p_head bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.feed_position_before(p_since timestamptz, p_oldest bigint, p_head bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_before bigint := p_oldest;
@@ -68,13 +68,13 @@ $$;
 COMMENT ON FUNCTION appstore.feed_position_before IS
     'The position before the first entry that was told at or after p_since. It halves the range, since entries are told in the order of position.';
 
-CREATE FUNCTION appstore.feed_environments(k appstore.api_keys) RETURNS appstore.environment[]
+CREATE OR REPLACE FUNCTION appstore.feed_environments(k appstore.api_keys) RETURNS appstore.environment[]
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN NOT k.environments @> enum_range(NULL::appstore.environment) THEN k.environments END
 $$;
 COMMENT ON FUNCTION appstore.feed_environments IS 'The environments of a key as appstore.feed_wants takes them: null where it covers all.';
 
-CREATE FUNCTION appstore.feed_cloud_event(p_event text) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.feed_cloud_event(p_event text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (jsonb_strip_nulls(jsonb_build_object(
                 'specversion', '1.0', 'id', e -> 'id', 'source', '/apple' || coalesce('/' || (e #>> '{data,bundle_id}'), ''), 'type', e -> 'type',
@@ -86,7 +86,7 @@ $$;
 COMMENT ON FUNCTION appstore.feed_cloud_event IS
     'A result of appstore.feed_event as a CloudEvent 1.0. position is text, since an integer of CloudEvents has 32 bits.';
 
-CREATE FUNCTION appstore.api_feed(
+CREATE OR REPLACE FUNCTION appstore.api_feed(
     key_hash bytea, environment appstore.environment, types text[], consumer text, generation integer, from_position bigint, since timestamptz,
     max_entries integer, as_cloud_events boolean,
     OUT state text, OUT events text[], OUT event_types text[], OUT positions bigint[], OUT after bigint, OUT head_generation integer,
@@ -153,7 +153,7 @@ COMMENT ON FUNCTION appstore.api_feed IS
     '10,000 entries, and returns at most max_entries and some 512 KiB. after: where to go on, with the generation of the head, also past '
     'entries that are not wanted. state is found, off, changed, expired or no_consumer. Verb feed:read.';
 
-CREATE FUNCTION appstore.api_feed_entry(key_hash bytea, "position" bigint) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.api_feed_entry(key_hash bytea, "position" bigint) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off SET "TimeZone" = 'UTC' AS $$
 #variable_conflict use_column
@@ -170,7 +170,7 @@ COMMENT ON FUNCTION appstore.api_feed_entry IS
     'The entry at a position; null where there is none, or it has aged, or is not of an app and environment of the key. Verb feed:read.';
 
 -- The listener asks for all callers that wait, ten times a second.
-CREATE FUNCTION appstore.feed_end(OUT generation integer, OUT "position" bigint)
+CREATE OR REPLACE FUNCTION appstore.feed_end(OUT generation integer, OUT "position" bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     SELECT h.generation, h.position INTO feed_end.generation, feed_end."position" FROM appstore.feed_head AS h;
@@ -178,7 +178,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.feed_end IS 'The generation and the latest position. It needs no key, and tells nothing else.';
 
-CREATE FUNCTION appstore.api_consumer(key_hash bytea, name text)
+CREATE OR REPLACE FUNCTION appstore.api_consumer(key_hash bytea, name text)
 RETURNS TABLE (generation integer, "position" bigint, moved_at timestamptz, head bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -190,7 +190,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.api_consumer IS 'A named consumer of the feed and where the feed ends; no row where there is none. Verb feed:read.';
 
-CREATE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamptz,
+CREATE OR REPLACE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamptz,
                                           OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
@@ -207,7 +207,7 @@ $$;
 COMMENT ON FUNCTION appstore.api_set_consumer IS
     'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place. Verb feed:consume.';
 
-CREATE FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM appstore.authorize(key_hash, '{feed:consume}', '{}');

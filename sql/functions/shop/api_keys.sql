@@ -1,10 +1,10 @@
-CREATE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT k.revoked_at IS NULL AND (k.expires_at IS NULL OR statement_timestamp() < k.expires_at)
 $$;
 COMMENT ON FUNCTION appstore.is_alive IS 'Whether a key permits anything: it is neither revoked nor expired.';
 
-CREATE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[],
+CREATE OR REPLACE FUNCTION appstore.make_api_key(key_hash bytea, name text, bundle_ids text[], environments appstore.environment[], verbs text[],
                                       expires_at timestamptz DEFAULT NULL)
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -37,7 +37,7 @@ COMMENT ON FUNCTION appstore.make_api_key IS
     'Stores the SHA-256 of a key that the caller has generated, with its scopes, and returns the key''s number. Null bundle_ids stand for any app, '
     'null expires_at for no end. It fails with unique_violation where a living key has the name.';
 
-CREATE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.revoke_api_key(key_id integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -58,7 +58,7 @@ $$;
 COMMENT ON FUNCTION appstore.revoke_api_key IS
     'Revokes a key: from its commit on the key permits nothing. Returns false when the key was already revoked; fails when there is none.';
 
-CREATE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE (key_id integer, bundle_ids text[], environments text[], verbs text[])
+CREATE OR REPLACE FUNCTION appstore.api_key(key_hash bytea) RETURNS TABLE (key_id integer, bundle_ids text[], environments text[], verbs text[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.api_order(key_hash bytea, environment appstore.environment, order_no uuid) RETURNS SETOF appstore.order_state
+CREATE OR REPLACE FUNCTION appstore.api_order(key_hash bytea, environment appstore.environment, order_no uuid) RETURNS SETOF appstore.order_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_variable
@@ -14,7 +14,7 @@ COMMENT ON FUNCTION appstore.api_order IS
     'The order with this number. No row when there is none, or when it is not of an app of the key: an order for any app belongs to keys for any '
     'app until it is paid. Verb orders:read.';
 
-CREATE FUNCTION appstore.api_user_orders(
+CREATE OR REPLACE FUNCTION appstore.api_user_orders(
     key_hash bytea, environment appstore.environment, user_id text, status text, product_id text, before_at timestamptz, before_no uuid,
     max_orders integer)
 RETURNS SETOF appstore.order_state

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text)
+CREATE OR REPLACE FUNCTION appstore.api_create_order(key_hash bytea, user_id text, product_id text, requested_no uuid, bundle_id text)
 RETURNS TABLE (result text, placed appstore.order_state)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -32,7 +32,7 @@ COMMENT ON FUNCTION appstore.api_create_order IS
     'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when an equal order exists, '
     'or conflict when it exists for another user, product or app; then placed is null. Verb orders:create.';
 
-CREATE FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text)
+CREATE OR REPLACE FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.store_post(key_hash bytea, verb text, source text, body bytea) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.store_post(key_hash bytea, verb text, source text, body bytea) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     v_scope record;
@@ -15,7 +15,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.store_post IS 'Stores a client post when the key permits it for the environment and the apps that the body names.';
 
-CREATE FUNCTION appstore.api_submit_transaction(key_hash bytea, body bytea) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.api_submit_transaction(key_hash bytea, body bytea) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN appstore.store_post(key_hash, 'transactions:submit', 'client_transaction', body);
@@ -24,7 +24,7 @@ $$;
 COMMENT ON FUNCTION appstore.api_submit_transaction IS
     'Stores a transaction that a client posted, and returns the id of its event. Verb transactions:submit.';
 
-CREATE FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN appstore.store_post(key_hash, 'receipts:submit', 'client_receipt', body);
@@ -32,7 +32,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.api_submit_receipt IS 'Stores a receipt that a client posted, and returns the id of its event. Verb receipts:submit.';
 
-CREATE FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean)
+CREATE OR REPLACE FUNCTION appstore.api_event(key_hash bytea, event_id bigint, with_submission boolean)
 RETURNS TABLE (received_at timestamptz, settled_at timestamptz, result appstore.result, reason text, environment text, bundle_id text,
                transaction_id text, original_transaction_id text, submission bytea)
 LANGUAGE plpgsql STABLE SECURITY DEFINER

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text)
+CREATE OR REPLACE FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text)
 RETURNS TABLE (product_id text, entitlement text, active boolean, ends_at timestamptz, why text, in_grace boolean, will_renew boolean,
                original_transaction_id text, bundle_id text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -22,7 +22,7 @@ COMMENT ON FUNCTION appstore.api_entitlements IS
     'The entitlements of a user in the apps of the key, active and ended; ends_at is null where one does not end. Verb entitlements:read; the '
     'submitting verbs suffice as well, since the answer to a post contains its user''s entitlements.';
 
-CREATE FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text)
+CREATE OR REPLACE FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text)
 RETURNS TABLE (user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamptz,
                will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamptz,
                started_at timestamptz, period_started_at timestamptz, period_ends_at timestamptz, revoked_at timestamptz, transaction_id text)
@@ -53,7 +53,7 @@ $$;
 COMMENT ON FUNCTION appstore.api_subscription IS
     'A contract of an app of the key, with the register of its renewal that counts: that of JWS or of Notifications V1. Verb subscriptions:read.';
 
-CREATE FUNCTION appstore.api_receipt_charges(key_hash bytea, environment appstore.environment, transaction_ids text[], user_id text)
+CREATE OR REPLACE FUNCTION appstore.api_receipt_charges(key_hash bytea, environment appstore.environment, transaction_ids text[], user_id text)
 RETURNS TABLE (transaction_id text, original_transaction_id text, product_id text, owner text, may_finish boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
@@ -86,7 +86,7 @@ COMMENT ON FUNCTION appstore.api_receipt_charges IS
     'Which of these transactions are known, of the apps of the key, in the order of the array, and their owner: you, another or nobody. A client '
     'may finish a transaction that is known and has an owner. Verb receipts:submit.';
 
-CREATE FUNCTION appstore.api_receipt_question(key_hash bytea, call_key text) RETURNS TABLE (is_open boolean, denied_because text)
+CREATE OR REPLACE FUNCTION appstore.api_receipt_question(key_hash bytea, call_key text) RETURNS TABLE (is_open boolean, denied_because text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column

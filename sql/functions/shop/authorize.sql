@@ -1,7 +1,7 @@
 -- What a key permits. Every api_ function begins with authorize: a role that knows no key reads and writes nothing.
 --
 -- These and the api_ functions are plpgsql, since they run for each request: an SQL function with a SET clause is planned at each call.
-CREATE FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[] DEFAULT '{}')
+CREATE OR REPLACE FUNCTION appstore.authorize(key_hash bytea, verbs text[], environments appstore.environment[], bundle_ids text[] DEFAULT '{}')
 RETURNS appstore.api_keys
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -30,7 +30,7 @@ COMMENT ON FUNCTION appstore.authorize IS
     'fails with insufficient_privilege, and DETAIL key_unknown (or revoked, or expired), verb_missing, environment_missing or app_missing.';
 
 -- Reads a body that anyone may have written, and never fails.
-CREATE FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[])
+CREATE OR REPLACE FUNCTION appstore.posted_scope(body bytea, OUT environment appstore.environment, OUT bundle_ids text[])
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     v_post jsonb;

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.check_argument(is_valid boolean, message text, hint text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     IF is_valid IS NOT TRUE THEN
@@ -8,7 +8,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.check_argument IS 'Fails with invalid_parameter_value, this message and this hint unless is_valid is true.';
 
-CREATE FUNCTION appstore.check_environment(environment appstore.environment) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.check_environment(environment appstore.environment) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM appstore.check_argument(environment IS NOT NULL, 'environment must not be null', 'Environments are Production and Sandbox.');

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.demand_read_committed() RETURNS void
+CREATE OR REPLACE FUNCTION appstore.demand_read_committed() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     -- Where an order and its purchase are committed concurrently, the second must see the first. A snapshot from before its lock would not
@@ -12,7 +12,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.demand_read_committed IS 'Fails with invalid_transaction_state unless the transaction is at READ COMMITTED.';
 
-CREATE FUNCTION appstore.lock_for_order(order_no uuid) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.lock_for_order(order_no uuid) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -48,7 +48,7 @@ COMMENT ON FUNCTION appstore.lock_for_order IS
     'Locks the contracts and the transactions that name an order, in both environments, and then the order number itself, in the order in which a '
     'merge locks.';
 
-CREATE FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION appstore.create_order(user_id text, product_id text, order_no uuid DEFAULT gen_random_uuid(), bundle_id text DEFAULT NULL)
 RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$

@@ -1,5 +1,5 @@
 -- Without a SET clause, so that PostgreSQL inlines it: conditions on environment and user_id then reach the index of the contracts.
-CREATE FUNCTION appstore.entitlements_at(at timestamptz) RETURNS SETOF appstore.entitlement
+CREATE OR REPLACE FUNCTION appstore.entitlements_at(at timestamptz) RETURNS SETOF appstore.entitlement
 LANGUAGE sql STABLE AS $$
     SELECT e.environment, e.user_id, e.product_id, e.entitlement, coalesce(at < e.until, false), e.until,
            CASE WHEN at < e.until THEN CASE WHEN at >= e.grace_from THEN 'grace_period' ELSE 'active' END ELSE e.why_ended END,

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.is_known_purchase(environment appstore.environment, original_transaction_id text, bundle_ids text[]) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.is_known_purchase(environment appstore.environment, original_transaction_id text, bundle_ids text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
@@ -15,7 +15,7 @@ $$;
 COMMENT ON FUNCTION appstore.is_known_purchase IS
     'Whether a transaction or contract is known by this id, of one of these apps; null bundle_ids are any.';
 
-CREATE FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
@@ -32,7 +32,7 @@ $$;
 COMMENT ON FUNCTION appstore.lock_for_link IS
     'Locks a contract and its transactions, in the order in which a merge locks. A link is dated and the links before it are read under these locks.';
 
-CREATE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamptz,
+CREATE OR REPLACE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamptz,
                                            actor text, note text, import_id integer DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -47,7 +47,7 @@ COMMENT ON FUNCTION appstore.record_owner_link IS
     'Inserts a link and derives the ledger; without a user it takes back the links before. Only for appstore.link_owner, '
     'appstore.unlink_owner and appstore.link_import_owners, which lock first, and tests.';
 
-CREATE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL)
+CREATE OR REPLACE FUNCTION appstore.link_owner(environment appstore.environment, original_transaction_id text, user_id text, note text DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
@@ -73,7 +73,7 @@ COMMENT ON FUNCTION appstore.link_owner IS
     'Makes a user the owner of a contract, or of a consumable, from now on; earlier periods keep their users. It fails with no_data_found when no '
     'purchase with this originalTransactionId is known. Where it fails with 40P01 or 55P03, call it again.';
 
-CREATE FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text DEFAULT NULL) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column

@@ -1,6 +1,6 @@
 -- What an operator does with endpoints.
 
-CREATE FUNCTION appstore.make_endpoint(
+CREATE OR REPLACE FUNCTION appstore.make_endpoint(
     name text, url text, format text DEFAULT 'event', types text[] DEFAULT NULL, bundle_ids text[] DEFAULT NULL,
     environments appstore.environment[] DEFAULT NULL, with_wrong_bundle boolean DEFAULT false, keeps_order boolean DEFAULT true,
     max_in_flight integer DEFAULT 8, max_per_second integer DEFAULT NULL, timeout_seconds integer DEFAULT 15)
@@ -46,7 +46,7 @@ COMMENT ON FUNCTION appstore.make_endpoint IS
     'Makes an endpoint that gets what is told from now on, and returns the id that its secrets are derived from. Null types are all but those for '
     'operators; null apps and environments are all. One that wants notifications themselves waits for the transactions of workers, up to 500 ms.';
 
-CREATE FUNCTION appstore.change_endpoint(name text, changes jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.change_endpoint(name text, changes jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
     c_known    CONSTANT text[] := '{url,types,bundle_ids,environments,with_wrong_bundle,keeps_order,max_in_flight,max_per_second,timeout_seconds}';
@@ -82,7 +82,7 @@ COMMENT ON FUNCTION appstore.change_endpoint IS
     'Changes settings of an endpoint: a JSON object with some of url, types, bundle_ids, environments, with_wrong_bundle, keeps_order, '
     'max_in_flight, max_per_second, timeout_seconds. A worker follows within a second; filters apply to what it has not read yet.';
 
-CREATE FUNCTION appstore.pause_endpoint(name text, why text DEFAULT NULL) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.pause_endpoint(name text, why text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 #variable_conflict use_column
 DECLARE
@@ -100,7 +100,7 @@ $$;
 COMMENT ON FUNCTION appstore.pause_endpoint IS
     'Sends nothing to an endpoint until it is resumed, where it goes on. The feed is not kept for it longer than retention.feed.';
 
-CREATE FUNCTION appstore.resume_endpoint(name text, after bigint DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.resume_endpoint(name text, after bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 #variable_conflict use_column
 DECLARE
@@ -131,7 +131,7 @@ COMMENT ON FUNCTION appstore.resume_endpoint IS
     'Enables an endpoint that is paused, disabled or behind, and closes its breaker. It goes on where it was, or after this position; 0 for the '
     'oldest entry. Returns the position. What is in flight may be sent again.';
 
-CREATE FUNCTION appstore.remove_endpoint(name text) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.remove_endpoint(name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 #variable_conflict use_column
 BEGIN
@@ -145,7 +145,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.remove_endpoint IS 'Removes an endpoint with its open deliveries and redeliveries. Its attempts stay until they age.';
 
-CREATE FUNCTION appstore.rotate_endpoint_secret(name text) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.rotate_endpoint_secret(name text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 #variable_conflict use_column
 DECLARE
@@ -161,7 +161,7 @@ COMMENT ON FUNCTION appstore.rotate_endpoint_secret IS
     'Gives an endpoint another secret, and returns its generation. For 24 hours the previous secret signs as well; the one before it no more.';
 
 -- UTC, as in sequence_feed: the id must not depend on the session.
-CREATE FUNCTION appstore.test_endpoint(name text) RETURNS uuid
+CREATE OR REPLACE FUNCTION appstore.test_endpoint(name text) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' SET "TimeZone" = 'UTC' AS $$
 #variable_conflict use_column
 DECLARE
@@ -180,7 +180,7 @@ COMMENT ON FUNCTION appstore.test_endpoint IS
 
 -- Private helpers.
 
-CREATE FUNCTION appstore.locked_endpoint(p_name text) RETURNS appstore.endpoints
+CREATE OR REPLACE FUNCTION appstore.locked_endpoint(p_name text) RETURNS appstore.endpoints
 LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM appstore.endpoints AS e WHERE e.name = p_name FOR UPDATE;
@@ -189,7 +189,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.locked_endpoint IS 'The endpoint of that name, locked until the end of the transaction. Fails with no_data_found.';
 
-CREATE FUNCTION appstore.endpoint_named(p_name text) RETURNS appstore.endpoints
+CREATE OR REPLACE FUNCTION appstore.endpoint_named(p_name text) RETURNS appstore.endpoints
 LANGUAGE plpgsql AS $$
 DECLARE
     v_endpoint appstore.endpoints;
@@ -205,7 +205,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.endpoint_named IS 'The endpoint of that name. Fails with no_data_found.';
 
-CREATE FUNCTION appstore.check_endpoint(e appstore.endpoints) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.check_endpoint(e appstore.endpoints) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM appstore.check_argument(e.name ~ '^[a-z][a-z0-9_.-]{0,62}$', 'name must begin with a letter',
@@ -232,14 +232,14 @@ $$;
 COMMENT ON FUNCTION appstore.check_endpoint IS 'Fails with invalid_parameter_value where a setting of an endpoint is wrong.';
 
 -- Without a SET clause, so that PostgreSQL inlines it.
-CREATE FUNCTION appstore.wants_raw(e appstore.endpoints) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.wants_raw(e appstore.endpoints) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT e.format = 'raw' OR coalesce(e.types && '{notification.received,notification.rejected,notification.*}', false)
 $$;
 COMMENT ON FUNCTION appstore.wants_raw IS 'Whether an endpoint gets notification.received or notification.rejected.';
 
 -- All that reads the switch queues behind its second lock, so that it waits for a moment only.
-CREATE FUNCTION appstore.lock_feed_switch(e appstore.endpoints) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.lock_feed_switch(e appstore.endpoints) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '500ms' AS $$
 BEGIN
     LOCK TABLE appstore.feed_switch IN SHARE ROW EXCLUSIVE MODE; -- one at a time, so that the next lock cannot deadlock
@@ -255,7 +255,7 @@ COMMENT ON FUNCTION appstore.lock_feed_switch IS
     'Locks the switch of the feed before an endpoint is made or changed. The first one that wants notifications waits for the transactions that '
     'have read the switch, so that each event that is settled later is told.';
 
-CREATE FUNCTION appstore.set_wants_raw() RETURNS void
+CREATE OR REPLACE FUNCTION appstore.set_wants_raw() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_wants_raw boolean := EXISTS (SELECT FROM appstore.endpoints AS e WHERE appstore.wants_raw(e));
@@ -265,7 +265,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.set_wants_raw IS 'Writes feed_switch.wants_raw, whose lock the caller has.';
 
-CREATE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text DEFAULT NULL, p_details jsonb DEFAULT '{}') RETURNS void
+CREATE OR REPLACE FUNCTION appstore.audit_endpoint(p_action text, p_endpoint text, p_note text DEFAULT NULL, p_details jsonb DEFAULT '{}') RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)

@@ -1,4 +1,4 @@
-CREATE FUNCTION appstore.expire_deliveries() RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.expire_deliveries() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
@@ -55,7 +55,7 @@ COMMENT ON FUNCTION appstore.expire_deliveries IS
     'Deletes aged attempts, at most 1,000 of each kind, gives up deliveries whose entry is gone, deletes these a day later, and redeliveries 30 days '
     'after their end. Returns how many rows.';
 
-CREATE FUNCTION appstore.expire_attempts(p_walk text, p_before timestamptz, p_delivered_only boolean) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.expire_attempts(p_walk text, p_before timestamptz, p_delivered_only boolean) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     c_batch   CONSTANT integer := 1000;

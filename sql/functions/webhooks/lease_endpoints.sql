@@ -1,6 +1,6 @@
 -- Leases of endpoints. A worker that lost its lease learns it from the epoch, which every other statement repeats.
 
-CREATE FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer)
+CREATE OR REPLACE FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer)
 RETURNS TABLE (name text, endpoint_id uuid, epoch bigint, url text, format text, keeps_order boolean, max_in_flight integer, max_per_second integer,
                timeout_seconds integer, secret_generation integer, previous_secret boolean, "position" bigint, failures integer,
                failing_since_ms bigint, open_for_ms bigint, probes integer)
@@ -30,7 +30,7 @@ $$;
 COMMENT ON FUNCTION appstore.lease_endpoints IS
     'Leases enabled endpoints that no worker has, at most p_slots, for so many seconds, and returns what a worker needs to serve them.';
 
-CREATE FUNCTION appstore.poll_endpoints(p_names text[], p_epochs bigint[], p_after bigint[], p_seconds integer)
+CREATE OR REPLACE FUNCTION appstore.poll_endpoints(p_names text[], p_epochs bigint[], p_after bigint[], p_seconds integer)
 RETURNS TABLE (name text, has_work boolean, url text, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer,
                secret_generation integer, previous_secret boolean, "position" bigint)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -71,7 +71,7 @@ COMMENT ON FUNCTION appstore.poll_endpoints IS
     'Those of the endpoints that still are leased with these epochs, whether there is anything to send after these positions, and their settings. '
     'Renews leases of which less than half is left; writes nothing else.';
 
-CREATE FUNCTION appstore.release_endpoint(p_name text, p_epoch bigint) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.release_endpoint(p_name text, p_epoch bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     UPDATE appstore.endpoints AS e SET leased_until = NULL WHERE e.name = p_name AND e.epoch = p_epoch;
@@ -80,7 +80,7 @@ $$;
 COMMENT ON FUNCTION appstore.release_endpoint IS 'Ends the lease of that epoch, so that another worker can have the endpoint at once.';
 
 -- VOLATILE: under the lock of the endpoint it must see what was committed before the lock was granted.
-CREATE FUNCTION appstore.first_due(p_endpoint text, p_from timestamptz, p_now timestamptz) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.first_due(p_endpoint text, p_from timestamptz, p_now timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql AS $$
 BEGIN
     RETURN coalesce((SELECT d.run_at FROM appstore.open_deliveries AS d
@@ -92,12 +92,12 @@ COMMENT ON FUNCTION appstore.first_due IS
     'What endpoints.due_from, which is p_from, may be set to under the lock of the endpoint: when the first open delivery is due, at most p_now.';
 
 -- Without SET clauses, so that PostgreSQL inlines them.
-CREATE FUNCTION appstore.has_previous_secret(e appstore.endpoints, p_now timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.has_previous_secret(e appstore.endpoints, p_now timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT e.secret_generation > 1 AND coalesce(e.rotated_at > p_now - interval '24 hours', false)
 $$;
 COMMENT ON FUNCTION appstore.has_previous_secret IS 'Whether the secret of the generation before signs as well.';
 
-CREATE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.milliseconds(p_time interval) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT ceil(extract(epoch FROM p_time) * 1000)::bigint $$;
 COMMENT ON FUNCTION appstore.milliseconds IS 'So many milliseconds.';

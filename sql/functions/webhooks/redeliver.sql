@@ -1,5 +1,5 @@
 -- Sending again: a second cursor with an end, which the worker moves at up to half of the window.
-CREATE FUNCTION appstore.redeliver(
+CREATE OR REPLACE FUNCTION appstore.redeliver(
     endpoint text, from_position bigint DEFAULT NULL, upto_position bigint DEFAULT NULL, since timestamptz DEFAULT NULL,
     before timestamptz DEFAULT NULL, types text[] DEFAULT NULL, only_failed boolean DEFAULT false, dry_run boolean DEFAULT false,
     note text DEFAULT NULL)
@@ -62,7 +62,7 @@ COMMENT ON FUNCTION appstore.redeliver IS
     'before are about feed.told_at. only_failed: what failed or was given up, from its first attempt on. dry_run only counts. What follows the '
     'cursor of the endpoint, or is in the open deliveries, comes anyway and is left out.';
 
-CREATE FUNCTION appstore.stop_redelivery(id bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.stop_redelivery(id bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
     v_endpoint text;
@@ -83,7 +83,7 @@ COMMENT ON FUNCTION appstore.stop_redelivery IS
     'Ends a redelivery: what is in flight is still sent. Returns false when it had ended; fails when there is none.';
 
 -- By bisection: told_at grows with the position, and has no index.
-CREATE FUNCTION appstore.feed_position_at(p_at timestamptz) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.feed_position_at(p_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_low    bigint := (SELECT f.position FROM appstore.feed AS f ORDER BY f.position LIMIT 1);

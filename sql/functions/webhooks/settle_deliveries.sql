@@ -1,5 +1,5 @@
 -- What became of attempts. An endpoint that works costs the update of its row and a row for each attempt.
-CREATE FUNCTION appstore.settle_deliveries(
+CREATE OR REPLACE FUNCTION appstore.settle_deliveries(
     p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[],
     p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[],
     p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[],
@@ -127,7 +127,7 @@ COMMENT ON FUNCTION appstore.settle_deliveries IS
     'no attempt. Returns false, without effect, when the lease of that epoch has been lost. One element that is wrong, such as an unknown result, '
     'fails the whole call.';
 
-CREATE FUNCTION appstore.release_subject(p_endpoint text, p_subject text, p_is_moved boolean, p_now timestamptz) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.release_subject(p_endpoint text, p_subject text, p_is_moved boolean, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_position bigint := appstore.first_waiting(p_endpoint, p_subject);

@@ -1,5 +1,5 @@
 -- What to send next. Nothing is marked: the worker that has the lease keeps what is in flight in memory.
-CREATE FUNCTION appstore.take_deliveries(
+CREATE OR REPLACE FUNCTION appstore.take_deliveries(
     p_name text, p_epoch bigint, p_after bigint, p_in_flight bigint[], p_most integer, p_most_redelivered integer, p_most_bytes integer)
 RETURNS TABLE (kind text, "position" bigint, redelivery_id bigint, id uuid, type text, subject text, attempts integer, first_failed_ms bigint,
                held_ms bigint, body bytea, body_missing boolean)
@@ -124,7 +124,7 @@ COMMENT ON FUNCTION appstore.take_deliveries IS
     'read, at most 1,000 entries. No row when the lease is lost, or the next entry has aged.';
 
 -- Without a SET clause, so that PostgreSQL inlines it.
-CREATE FUNCTION appstore.endpoint_wants(e appstore.endpoints, f appstore.feed) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.endpoint_wants(e appstore.endpoints, f appstore.feed) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN f.type = 'test' THEN f.data ->> 'endpoint' = e.name
                 ELSE appstore.feed_wants(
@@ -135,7 +135,7 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION appstore.endpoint_wants IS 'Whether an endpoint gets an entry. A test is for the endpoint that it names.';
 
-CREATE FUNCTION appstore.held_for(p_endpoint text, p_subject text, p_position bigint, p_now timestamptz) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.held_for(p_endpoint text, p_subject text, p_position bigint, p_now timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF appstore.first_waiting(p_endpoint, p_subject) < p_position THEN
@@ -148,7 +148,7 @@ COMMENT ON FUNCTION appstore.held_for IS
     'For how many milliseconds an entry must wait for earlier ones of its subject: until the ten minutes of the last one that failed are over; '
     'or, ten minutes, while one waits itself. Null: it need not.';
 
-CREATE FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamptz) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION appstore.held_until(p_endpoint text, p_subject text, p_position bigint, p_now timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT d.first_failed_at + interval '10 minutes' FROM appstore.open_deliveries AS d
@@ -159,7 +159,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.held_until IS 'Until when an entry is held by an earlier one of its subject that failed; null: it is not.';
 
-CREATE FUNCTION appstore.first_waiting(p_endpoint text, p_subject text) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.first_waiting(p_endpoint text, p_subject text) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT d.position FROM appstore.open_deliveries AS d

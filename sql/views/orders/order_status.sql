@@ -1,4 +1,4 @@
-CREATE VIEW appstore.order_status AS
+CREATE OR REPLACE VIEW appstore.order_status AS
 SELECT o.environment, o.order_no, o.user_id, coalesce(o.product_id, o.paid_product_id) AS product_id,
        coalesce(t.bundle_id, o.bundle_id) AS bundle_id, o.status, o.reason, o.ordered_at, o.paid_at, o.quantity, o.price, o.currency,
        o.transaction_id, o.original_transaction_id

@@ -1,4 +1,4 @@
-CREATE VIEW appstore.user_orders AS
+CREATE OR REPLACE VIEW appstore.user_orders AS
 SELECT s.* FROM appstore.order_status AS s WHERE s.ordered_at IS NOT NULL
 UNION ALL
 -- Orders of periods have no index by user: the user's contracts lead to them.

@@ -1,4 +1,4 @@
-CREATE VIEW appstore_reports.charges AS
+CREATE OR REPLACE VIEW appstore_reports.charges AS
 SELECT t.environment, t.transaction_id, t.original_transaction_id, t.bundle_id, t.product_id, t.is_subscription, t.is_purchased,
        t.storefront, t.offer_type, t.offer_identifier, t.offer_discount_type, t.currency, t.price, t.transaction_reason, t.purchase_date, t.expires_date,
        r.grace_ends_at,

@@ -1,4 +1,4 @@
-CREATE VIEW appstore_reports.numbered AS
+CREATE OR REPLACE VIEW appstore_reports.numbered AS
 SELECT c.*, row_number() OVER contract AS renewal_number,
        row_number() OVER contract = 1 AND c.transaction_reason IS NOT NULL AND c.transaction_id <> c.original_transaction_id
            AS is_first_known,

@@ -1,6 +1,6 @@
 -- The columns of RevenueCat's Scheduled Data Exports, by their names. A part that only a few columns need is a join on a key or a subquery:
 -- PostgreSQL leaves it out of a query that does not name the column.
-CREATE VIEW appstore_reports.transactions AS
+CREATE OR REPLACE VIEW appstore_reports.transactions AS
 SELECT coalesce(m.user_id, n.original_transaction_id) AS rc_original_app_user_id,
        coalesce(m.user_id, n.original_transaction_id) AS rc_last_seen_app_user_id_alias,
        n.storefront AS country,
