@@ -24,6 +24,7 @@ extension PostgresType {
     package static let float4 = PostgresType(oid: 700, arrayOID: 1021)
     package static let float8 = PostgresType(oid: 701, arrayOID: 1022)
     package static let timestamptz = PostgresType(oid: 1184, arrayOID: 1185)
+    package static let interval = PostgresType(oid: 1186, arrayOID: 1187)
     package static let uuid = PostgresType(oid: 2950, arrayOID: 2951)
     package static let jsonb = PostgresType(oid: 3802, arrayOID: 3807)
 }

@@ -24,16 +24,31 @@ import Testing
                 SELECT \(true)::text, \(Int16(-7))::text, \(Int32(-7))::text, \(Int64.min)::text, \("ä")::text, \(id)::text,
                   encode(\([0, 255] as [UInt8]), 'hex'), \(PostgresTimestamp(millisecondsSince1970: 1_600_000_000_123))::text,
                   \(JSONText(#"{"a": [1, null]}"#))::text, \([nil, "x", ""] as [String?])::text, \([[1], []] as [[UInt8]])::text,
-                  pg_typeof(\([1] as [Int64]))::text, array_lower(\([1, 2] as [Int32]), 1)::text, \(0.5)::text
+                  pg_typeof(\([1] as [Int64]))::text, array_lower(\([1, 2] as [Int32]), 1)::text, \(0.5)::text, \(Duration.milliseconds(-90_061_500))::text
                 """
             )[0]
             let expected = [
                 "true", "-7", "-7", "-9223372036854775808", "ä", id.uuidString.lowercased(), "00ff",
                 "2020-09-13 12:26:40.123+00", #"{"a": [1, null]}"#, #"{NULL,x,""}"#, #"{"\\x01","\\x"}"#, "bigint[]", "1", "0.5",
+                "-25:01:01.5",
             ]
             for (position, text) in expected.enumerated() {
                 #expect(try row.decode(position, as: String.self) == text)
             }
+        }
+    }
+
+    @Test func `an interval is read as a duration, of whose days each has 24 hours`() async throws {
+        try await withConnection { connection, _ in
+            let row = try await connection.query(
+                "SELECT interval '-1 day 00:00:00.000001' AS days, \(Duration.seconds(7)) AS sent, interval '1 month' AS month"
+            )[0]
+            #expect(try row.decode("days", as: Duration.self) == .microseconds(-86_399_999_999))
+            #expect(try row.decode("sent", as: Duration?.self) == .seconds(7))
+            let error = #expect(throws: PostgresError.self) { try row.decode("month", as: Duration.self) }
+            #expect(error?.message == #"column "month": has months"#)
+            let tooLong = try await postgresError { try await connection.query("SELECT \(Duration.seconds(Int64.max))") }
+            #expect(tooLong.code == .invalidBind)
         }
     }
 
