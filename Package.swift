@@ -49,7 +49,8 @@ let package = Package(
         .target(name: "Postgres", dependencies: ["CLibPQ", "Reporting", logging, serviceLifecycle]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
 
-        .executableTarget(name: "embed-files", path: "Sources/EmbeddedFiles/Tool"),
+        .target(name: "StatementGeneration", path: "Sources/EmbeddedFiles/Statements"),
+        .executableTarget(name: "embed-files", dependencies: ["StatementGeneration"], path: "Sources/EmbeddedFiles/Tool"),
         .plugin(name: "EmbeddedFiles", capability: .buildTool(), dependencies: ["embed-files"], path: "Sources/EmbeddedFiles/Plugin"),
 
         // The schema, compiled into the program.
@@ -282,6 +283,11 @@ let package = Package(
             path: "Tests/Support/EndToEndTesting"
         ),
 
+        .testTarget(
+            name: "StatementGenerationTests",
+            dependencies: ["StatementGeneration"],
+            path: "Tests/Unit/StatementGenerationTests"
+        ),
         .testTarget(
             name: "StrictJSONTests",
             dependencies: ["AppStore", "RandomJSON", "Randomness", "StrictJSON"],
@@ -619,6 +625,6 @@ if let names = Context.environment["PROVE_TESTS"] {
         guard needed.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
         for case .byNameItem(let dependency, _) in target.dependencies { open.append(dependency) }
     }
-    package.targets.removeAll { !needed.union(["embed-files", "EmbeddedFiles"]).contains($0.name) }
+    package.targets.removeAll { !needed.union(["StatementGeneration", "embed-files", "EmbeddedFiles"]).contains($0.name) }
     package.products = []
 }

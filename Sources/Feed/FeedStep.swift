@@ -15,7 +15,7 @@ package struct FeedStep: Sendable, Hashable {
 
     /// Takes a step, in a transaction of its own.
     package static func take(upTo most: Int = most, on connection: Connection) async throws -> FeedStep {
-        let rows = try await connection.query(Statement(.feedTakeStep, ["max_tells": Int32(most)]))
+        let rows = try await connection.query(.sequenceFeed(maxTells: Int32(most)))
         guard let row = rows.first else { return FeedStep(isOn: false, told: 0, hasMore: false) }
         return FeedStep(
             isOn: try row.decode("is_on"),

@@ -14,15 +14,15 @@ extension GroupCommitter {
         metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         self.init(configuration: configuration, logger: logger, metrics: metrics) { bodies, source in
-            let statement = Statement(.receiveBodies, ["bodies": bodies, "source": source])
+            let statement = Statement.receive(bodies: bodies, source: source)
             let rows = try await pool.withTransaction { transaction in
                 if bodies.isEmpty, pool.slots.unanswered > 0 {
                     // The probe would wait for the same standby, and its backend stays when the client has gone: soon there would be too many.
-                    guard try await transaction.query(Statement(.findUnansweredCommits)).isEmpty else { throw GroupCommitError(.timedOut) }
+                    guard try await transaction.query(.findUnansweredCommits()).isEmpty else { throw GroupCommitError(.timedOut) }
                 }
                 return try await transaction.query(statement)
             }
-            return try rows.map { row in try row.decode("event_id") }
+            return try rows.map { row in try row.decode(0) }
         }
     }
 }

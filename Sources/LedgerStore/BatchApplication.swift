@@ -55,27 +55,24 @@ struct BatchApplication {
     /// Returns the ids of the effects that are new.
     var statement: Statement {
         let entries = entries.filter { !Self.isFound($0) }
-        return Statement(
-            .applyBatch,
-            [
-                "environment": environment.rawValue,
-                "transaction_ids": transactions,
-                "candidates": candidates.map(\.transaction),
-                "candidate_contracts": candidates.map(\.contract),
-                "submitted_contracts": submitted,
-                "renewed_contracts": renewed,
-                "effect_ids": entries.map(\.id),
-                "other_effect_ids": entries.map { $0.effect.keyWithoutPeriod?.id },
-                "kinds": entries.map(\.effect.key.kind.rawValue),
-                "subjects": entries.map(\.effect.key.subject),
-                "event_ids": entries.map(\.eventID),
-                "occurred_at": entries.map { PostgresTimestamp($0.effect.occurredAt) },
-                "original_transaction_ids": entries.map(\.effect.originalTransactionID),
-                "effect_transaction_ids": entries.map(\.effect.transactionID),
-                "product_ids": entries.map(\.effect.productID),
-                "vouched_bundle_ids": entries.map(\.effect.vouchedBundleID),
-                "grace_period_expires_dates": entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) },
-            ]
+        return .applyFacts(
+            environment: environment.rawValue,
+            transactionIDs: transactions,
+            candidates: candidates.map(\.transaction),
+            candidateContracts: candidates.map(\.contract),
+            contractIDs: submitted,
+            renewals: renewed,
+            effectIDs: entries.map(\.id),
+            otherEffectIDs: entries.map { $0.effect.keyWithoutPeriod?.id },
+            kinds: entries.map(\.effect.key.kind.rawValue),
+            subjects: entries.map(\.effect.key.subject),
+            eventIDs: entries.map(\.eventID),
+            occurredAt: entries.map { PostgresTimestamp($0.effect.occurredAt) },
+            originalTransactionIDs: entries.map(\.effect.originalTransactionID),
+            effectTransactionIDs: entries.map(\.effect.transactionID),
+            productIDs: entries.map(\.effect.productID),
+            vouchedBundleIDs: entries.map(\.effect.vouchedBundleID),
+            gracePeriodExpiresDates: entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) }
         )
     }
 
@@ -83,19 +80,16 @@ struct BatchApplication {
     var foundStatement: Statement? {
         let entries = entries.filter(Self.isFound)
         guard !entries.isEmpty else { return nil }
-        return Statement(
-            .mergeFoundStatuses,
-            [
-                "environment": environment.rawValue,
-                "effect_ids": entries.map(\.id),
-                "subjects": entries.map(\.effect.key.subject),
-                "event_ids": entries.map(\.eventID),
-                "occurred_at": entries.map { PostgresTimestamp($0.effect.occurredAt) },
-                "original_transaction_ids": entries.map(\.effect.originalTransactionID),
-                "transaction_ids": entries.map(\.effect.transactionID),
-                "product_ids": entries.map(\.effect.productID),
-                "grace_period_expires_dates": entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) },
-            ]
+        return .recordFoundStatuses(
+            environment: environment.rawValue,
+            effectIDs: entries.map(\.id),
+            subjects: entries.map(\.effect.key.subject),
+            eventIDs: entries.map(\.eventID),
+            occurredAt: entries.map { PostgresTimestamp($0.effect.occurredAt) },
+            originalTransactionIDs: entries.map(\.effect.originalTransactionID),
+            transactionIDs: entries.map(\.effect.transactionID),
+            productIDs: entries.map(\.effect.productID),
+            gracePeriodExpiresDates: entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) }
         )
     }
 }

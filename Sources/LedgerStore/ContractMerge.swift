@@ -8,43 +8,37 @@ import StrictJSON
 enum ContractMerge {
     /// Locks the existing rows of these contracts, in the same order as every writer.
     static func lock(_ contracts: [LedgerKey]) -> Statement {
-        Statement(
-            .lockContractsOfBatch,
-            ["environments": contracts.map(\.environment.rawValue), "original_transaction_ids": contracts.map(\.id)]
-        )
+        .lockContractsOfBatch(environments: contracts.map(\.environment.rawValue), originalTransactionIDs: contracts.map(\.id))
     }
 
     /// Returns environment and original_transaction_id of the rows that changed.
     static func merge(_ facts: [SubscriptionFact]) -> Statement {
         let renewals = facts.map(\.renewalInfo)
-        return Statement(
-            .mergeContracts,
-            [
-                "environments": facts.map(\.key.environment.rawValue),
-                "original_transaction_ids": facts.map(\.key.id),
-                "statuses": facts.map(\.status?.rawValue),
-                "product_ids": renewals.map(\.?.productId),
-                "auto_renew_product_ids": renewals.map(\.?.autoRenewProductId),
-                "auto_renew_statuses": renewals.map(\.?.autoRenewStatus?.rawValue),
-                "expiration_intents": renewals.map(\.?.expirationIntent?.rawValue),
-                "is_in_billing_retry_period": renewals.map(\.?.isInBillingRetryPeriod),
-                "price_increase_statuses": renewals.map(\.?.priceIncreaseStatus?.rawValue),
-                "grace_period_expires_dates": renewals.map { PostgresTimestamp($0?.gracePeriodExpiresDate) },
-                "renewal_dates": renewals.map { PostgresTimestamp($0?.renewalDate) },
-                "renewal_prices": renewals.map(\.?.renewalPrice),
-                "currencies": renewals.map(\.?.currency),
-                "offer_types": renewals.map(\.?.offerType?.rawValue),
-                "offer_identifiers": renewals.map(\.?.offerIdentifier),
-                "offer_discount_types": renewals.map(\.?.offerDiscountType?.rawValue),
-                "offer_periods": renewals.map(\.?.offerPeriod),
-                "eligible_win_back_offer_ids": renewals.map { $0?.eligibleWinBackOfferIds.map(JSONText.init(strings:)) },
-                "recent_subscription_start_dates": renewals.map { PostgresTimestamp($0?.recentSubscriptionStartDate) },
-                "app_account_tokens": renewals.map(\.?.appAccountToken),
-                "app_transaction_ids": renewals.map(\.?.appTransactionId),
-                "renewal_billing_plan_types": renewals.map(\.?.renewalBillingPlanType?.rawValue),
-                "signed_dates": facts.map { PostgresTimestamp($0.version.signedDate) },
-                "fact_hashes": facts.map(\.version.hash),
-            ]
+        return .mergeContracts(
+            environments: facts.map(\.key.environment.rawValue),
+            originalTransactionIDs: facts.map(\.key.id),
+            statuses: facts.map(\.status?.rawValue),
+            productIDs: renewals.map(\.?.productId),
+            autoRenewProductIDs: renewals.map(\.?.autoRenewProductId),
+            autoRenewStatuses: renewals.map(\.?.autoRenewStatus?.rawValue),
+            expirationIntents: renewals.map(\.?.expirationIntent?.rawValue),
+            isInBillingRetryPeriod: renewals.map(\.?.isInBillingRetryPeriod),
+            priceIncreaseStatuses: renewals.map(\.?.priceIncreaseStatus?.rawValue),
+            gracePeriodExpiresDates: renewals.map { PostgresTimestamp($0?.gracePeriodExpiresDate) },
+            renewalDates: renewals.map { PostgresTimestamp($0?.renewalDate) },
+            renewalPrices: renewals.map(\.?.renewalPrice),
+            currencies: renewals.map(\.?.currency),
+            offerTypes: renewals.map(\.?.offerType?.rawValue),
+            offerIdentifiers: renewals.map(\.?.offerIdentifier),
+            offerDiscountTypes: renewals.map(\.?.offerDiscountType?.rawValue),
+            offerPeriods: renewals.map(\.?.offerPeriod),
+            eligibleWinBackOfferIDs: renewals.map { $0?.eligibleWinBackOfferIds.map(JSONText.init(strings:)) },
+            recentSubscriptionStartDates: renewals.map { PostgresTimestamp($0?.recentSubscriptionStartDate) },
+            appAccountTokens: renewals.map(\.?.appAccountToken),
+            appTransactionIDs: renewals.map(\.?.appTransactionId),
+            renewalBillingPlanTypes: renewals.map(\.?.renewalBillingPlanType?.rawValue),
+            signedDates: facts.map { PostgresTimestamp($0.version.signedDate) },
+            factHashes: facts.map(\.version.hash)
         )
     }
 }

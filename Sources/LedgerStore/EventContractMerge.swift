@@ -6,13 +6,10 @@ import SQL
 /// Records the contracts of events that are about more than one.
 enum EventContractMerge {
     static func statement(_ rows: [(contract: LedgerKey, eventID: Int64)]) -> Statement {
-        Statement(
-            .mergeEventContracts,
-            [
-                "environments": rows.map(\.contract.environment.rawValue),
-                "original_transaction_ids": rows.map(\.contract.id),
-                "event_ids": rows.map(\.eventID),
-            ]
+        .mergeEventContracts(
+            environments: rows.map(\.contract.environment.rawValue),
+            originalTransactionIDs: rows.map(\.contract.id),
+            eventIDs: rows.map(\.eventID)
         )
     }
 }

@@ -75,7 +75,7 @@ package enum LedgerMerger {
         let keys = Dictionary(application.effects.keys.map { ($0.id, $0) }) { one, _ in one }
         for statement in [application.statement, application.foundStatement].compactMap(\.self) {
             pipeline.add(statement) { merged, row in
-                guard let key = keys[try row.decode("effect_id")] else { return }
+                guard let key = keys[try row.decode(0)] else { return }
                 merged.effectEvents[key] = fold.effects[key]?.eventID
             }
         }
@@ -108,7 +108,7 @@ package enum LedgerMerger {
     private static func addEffectEvents(of fold: BatchFold, missingFrom merged: MergeResult, to pipeline: inout MergePipeline) {
         let known = fold.effects.keys.filter { merged.effectEvents[$0] == nil }
         let keys = Dictionary(known.map { ($0.id, $0) }) { one, _ in one }
-        pipeline.add(Array(keys.keys), { Statement(.findEffectEvents, ["effect_ids": $0]) }) { merged, row in
+        pipeline.add(Array(keys.keys), { Statement.findEffectEvents(effectIDs: $0) }) { merged, row in
             guard let key = keys[try row.decode("effect_id")] else { return }
             merged.effectEvents[key] = try row.decode("event_id")
         }

@@ -7,21 +7,15 @@ import SQL
 enum NotificationMerge {
     /// Returns environment, notification_uuid and first_event_id of the notifications that are new.
     static func insert(_ firsts: [(key: NotificationKey, eventID: Int64)]) -> Statement {
-        Statement(
-            .mergeNotifications,
-            [
-                "environments": firsts.map(\.key.environment.rawValue),
-                "notification_uuids": firsts.map(\.key.uuid),
-                "event_ids": firsts.map(\.eventID),
-            ]
+        .mergeNotifications(
+            environments: firsts.map(\.key.environment.rawValue),
+            notificationUUIDs: firsts.map(\.key.uuid),
+            eventIDs: firsts.map(\.eventID)
         )
     }
 
     /// Returns the same of existing notifications. A later statement has a later snapshot: it sees the rows that the insert conflicted with.
     static func firsts(_ keys: [NotificationKey]) -> Statement {
-        Statement(
-            .findFirstEvents,
-            ["environments": keys.map(\.environment.rawValue), "notification_uuids": keys.map(\.uuid)]
-        )
+        .findFirstEvents(environments: keys.map(\.environment.rawValue), notificationUUIDs: keys.map(\.uuid))
     }
 }

@@ -5,6 +5,6 @@ import SQL
 package enum OutboundFallback {
     /// - Parameter answers: events that answer calls. Calls without a fallback, and calls that already fell back, are skipped.
     package static func fallBack(from answers: [Int64], in transaction: Transaction) async throws {
-        try await transaction.execute(Statement(.fallBackFromAnswers, ["answer_event_ids": answers.sorted()]))
+        try await transaction.execute(.fallBackFromAnswers(answerEventIDs: answers.sorted()))
     }
 }

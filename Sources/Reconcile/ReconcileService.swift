@@ -70,12 +70,10 @@ package struct ReconcileService: Service {
     func step() async throws -> Bool {
         let lanes = lanes().filter { configuration.environments.contains($0.environment) }.sorted()
         guard !lanes.isEmpty else { return false }
-        let statement = Statement(
-            .reconcileTakeStep,
-            [
-                "bundle_ids": lanes.map(\.bundleID), "environments": lanes.map(\.environment.rawValue),
-                "sample": Int32(clamping: configuration.sample),
-            ]
+        let statement = Statement.reconcile(
+            bundleIDs: lanes.map(\.bundleID),
+            environments: lanes.map(\.environment.rawValue),
+            sample: Int32(clamping: configuration.sample)
         )
         let row = try await pool.query(statement)[0]
         let (asked, settled) = (try row.decode("asked", as: Int32?.self) ?? 0, try row.decode("settled", as: Int32?.self) ?? 0)

@@ -16,7 +16,7 @@ package struct ReconcileStatistics: Hashable, Statistics {
     package let wrongRatio: Double?
 
     /// For the role worker.
-    package static let statement = Statement(.reconcileReadStatistics)
+    package static let statement = Statement.reconcileStatistics()
 
     package init(_ row: Row) throws {
         let names: [String] = try row.decode("rules")

@@ -15,7 +15,7 @@ package struct RevocationStatistics: Statistics {
     package let lastError: String?
 
     /// For the roles worker, viewer and operator.
-    package static let statement = Statement(.certificateReadStatistics)
+    package static let statement = Statement.certificateStatistics()
 
     package init(_ row: Row) throws {
         certificates = try row.decode("certificates")

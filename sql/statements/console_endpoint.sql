@@ -9,5 +9,5 @@ SELECT (to_jsonb(s) || jsonb_build_object(
                       WHERE d.endpoint = s.name AND d.given_up_at IS NOT NULL ORDER BY d.position LIMIT 10)
                      UNION ALL
                      (SELECT d.* FROM appstore.open_deliveries AS d
-                      WHERE d.endpoint = s.name AND d.given_up_at IS NULL ORDER BY d.position LIMIT 10)) AS d)))::text AS document
+                      WHERE d.endpoint = s.name AND d.given_up_at IS NULL ORDER BY d.position LIMIT 10)) AS d))) AS document
 FROM appstore.endpoint_status AS s WHERE s.name = :name::text;

@@ -2,9 +2,9 @@
 -- The console sends it.
 -- Returns up to :limit rows as JSON objects; place is where the next page goes on: the microseconds of settled_at, a dot, the event.
 SELECT (to_jsonb(e) || jsonb_build_object(
-           'place', coalesce((extract(epoch FROM e.settled_at) * 1000000)::bigint, 0) || '.' || e.event_id))::text AS document
+           'place', coalesce((extract(epoch FROM e.settled_at) * 1000000)::bigint, 0) || '.' || e.event_id)) AS document
 FROM appstore.find_events(
-    jsonb_populate_record(NULL::appstore.repair_filter, :filter::jsonb), :source::text, :original_transaction_id::text,
-    :notification_uuid::uuid, :is_waiting::boolean,
-    coalesce('epoch'::timestamptz + :before_microseconds::bigint * interval '1 microsecond', 'infinity'),
-    coalesce(:before_event_id::bigint, 0), :limit::integer) AS e;
+    jsonb_populate_record(NULL::appstore.repair_filter, :filter::jsonb), :source::text /* null */, :original_transaction_id::text /* null */,
+    :notification_uuid::uuid /* null */, :is_waiting::boolean,
+    coalesce('epoch'::timestamptz + :before_microseconds::bigint /* null */ * interval '1 microsecond', 'infinity'),
+    coalesce(:before_event_id::bigint /* null */, 0), :limit::integer) AS e;

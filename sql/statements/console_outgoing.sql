@@ -32,4 +32,4 @@ SELECT jsonb_build_object(
         FROM (SELECT FROM appstore.consumption_obligations AS c
               WHERE c.due_at > statement_timestamp() AND c.asked_at IS NOT NULL AND c.outcome IS NULL LIMIT 10000) AS one),
     'imports_in_all', (SELECT count(*) FROM appstore.imports AS i WHERE i.state <> 'loading')
-)::text AS document;
+) AS document;

@@ -5,6 +5,6 @@
 -- :id   of the entry; null for any
 SELECT d.at, d.type, d.position, d.result, d.status, d.milliseconds, d.answer, d.error
 FROM (SELECT l.* FROM appstore.deliveries AS l WHERE l.endpoint = :name::text ORDER BY l.attempt_id DESC LIMIT 1000) AS d
-WHERE :id::uuid IS NULL OR d.id = :id::uuid
+WHERE :id::uuid /* null */ IS NULL OR d.id = :id::uuid
 ORDER BY d.attempt_id DESC
 LIMIT :most::bigint;

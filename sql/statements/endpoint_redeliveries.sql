@@ -3,5 +3,5 @@
 -- Returns a row for each of an endpoint, the newest first, or the one with a number.
 SELECT r.redelivery_id, r.state, r.after, r.upto, r.sent
 FROM appstore.redeliveries AS r
-WHERE r.endpoint = :name::text OR r.redelivery_id = :id::bigint
+WHERE r.endpoint = :name::text /* null */ OR r.redelivery_id = :id::bigint /* null */
 ORDER BY r.redelivery_id DESC;

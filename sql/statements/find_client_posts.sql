@@ -1,5 +1,5 @@
 -- Finds the first event of each of these posts, and the owner of the transaction that it names.
--- A worker sends it in the transaction of a batch, after apply_batch, one element of each array for each post.
+-- A worker sends it in the transaction of a batch, after appstore.apply_facts, one element of each array for each post.
 -- Returns the key of each post, with first_event_id and owner, which is null where no transaction is named or its owner is unknown.
 SELECT u.environment::text, u.original_transaction_id, u.user_id, u.is_receipt, u.transaction_id, p.event_id AS first_event_id,
        coalesce(o.user_id, c.user_id) AS owner

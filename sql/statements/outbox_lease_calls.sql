@@ -23,7 +23,7 @@ WITH backlog AS MATERIALIZED ( -- evaluated once, and only where a call of the r
     LIMIT :limit::bigint
 ), leased AS ( -- 2. a new epoch, until a new time
     UPDATE appstore.outbox AS c
-    SET epoch = c.epoch + 1, is_leased = true, run_at = clock_timestamp() + :lease_milliseconds::bigint * interval '1 millisecond'
+    SET epoch = c.epoch + 1, is_leased = true, run_at = clock_timestamp() + :lease::interval
     WHERE c.call_id = ANY (ARRAY(SELECT due.call_id FROM due))
     RETURNING c.call_id, c.epoch, c.kind, c.bundle_id, c.environment, c.priority, c.event_id, c.payload, c.attempts, c.last_reason, c.repeats,
               (extract(epoch FROM c.deadline_at - clock_timestamp()) * 1000)::bigint AS milliseconds_left

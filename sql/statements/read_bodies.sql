@@ -7,7 +7,7 @@
 --                                     the statement begins, which it does not for = ANY alone
 -- :statement_timeout, :lock_timeout   for the later statements of the transaction, in milliseconds; null for those of the role
 SELECT i.event_id, i.source, i.received_at, i.body,
-       (SELECT set_config('statement_timeout', :statement_timeout::text, true)) AS statement_timeout, -- once each
-       (SELECT set_config('lock_timeout', :lock_timeout::text, true)) AS lock_timeout
+       (SELECT set_config('statement_timeout', :statement_timeout::text /* null */, true)) AS statement_timeout, -- once each
+       (SELECT set_config('lock_timeout', :lock_timeout::text /* null */, true)) AS lock_timeout
 FROM appstore.inbox AS i
 WHERE i.event_id = ANY (:event_ids::bigint[]) AND i.event_id >= :first_event_id::bigint AND i.event_id <= :last_event_id::bigint;

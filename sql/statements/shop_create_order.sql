@@ -4,4 +4,4 @@
 -- the columns of the order, which are null then.
 -- Fails with insufficient_privilege where the key does not permit it, as all statements with :key_hash do.
 SELECT c.result, (c.placed).*
-FROM appstore.api_create_order(:key_hash::bytea, :user_id::text, :product_id::text, :order_no::uuid, :bundle_id::text) AS c;
+FROM appstore.api_create_order(:key_hash::bytea, :user_id::text, :product_id::text, :order_no::uuid /* null */, :bundle_id::text /* null */) AS c;

@@ -5,6 +5,6 @@ SELECT e.settled_at, e.event_id, e.run, e.received_at, e.source, e.notification_
        e.result::text AS result, e.reason, e.transaction_id, e.original_transaction_id, e.user_id, e.product_id,
        coalesce(e.entitlements, '{}') AS entitlements, nullif(e.until, 'infinity') AS until, e.until = 'infinity' AS is_endless,
        e.until > statement_timestamp() AS is_active
-FROM appstore.settled_events(:settled_from::timestamptz, :after_event_id::bigint, :limit::integer, :result::text::appstore.result,
-                             :type::text, :app::text) AS e
+FROM appstore.settled_events(:settled_from::timestamptz, :after_event_id::bigint, :limit::integer, :result::appstore.result /* null */,
+                             :type::text /* null */, :app::text /* null */) AS e
 ORDER BY e.settled_at, e.event_id;

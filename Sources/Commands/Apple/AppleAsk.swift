@@ -32,10 +32,10 @@ struct AppleAsk: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let kind = Self.kinds.first { $0.0 == what }?.1
+        guard let kind = Self.kinds.first(where: { $0.0 == what })?.1 else { return try validate() }
         // A test goes to one environment.
         var place = place
         if what == "test-notification", place.environment == nil { place.environment = "Production" }
-        try await options.run(place.statement(.appleAsk, ["kind": kind, "id": id, "product_id": nil as String?]))
+        try await options.run(.askApple(kind: kind, id: id, bundleID: place.app, environment: place.environment))
     }
 }

@@ -37,7 +37,7 @@ struct AppleOptions: ParsableArguments, JSONOptions {
 
     /// Writes a call with a statement that returns it, waits for the answer, and prints it.
     func run(_ statement: Statement) async throws {
-        try await run { connection in try await connection.query(statement)[0].decode("call_id") }
+        try await run { connection in try await connection.query(statement)[0].decode(0) }
     }
 
     /// Waits for the answer to a call and prints it.
@@ -76,10 +76,5 @@ struct ApplePlace: ParsableArguments {
 
     func validate() throws {
         if let environment { try KnownWords.environments.check(environment) }
-    }
-
-    /// A statement about this place.
-    func statement(_ file: StatementFile, _ values: KeyValuePairs<String, any PostgresEncodable>) -> Statement {
-        Statement(file, binding: values.map { ($0, $1) } + [("bundle_id", app), ("environment", environment)])
     }
 }

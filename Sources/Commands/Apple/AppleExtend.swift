@@ -19,7 +19,14 @@ struct AppleExtend: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run(
-            place.statement(.appleExtend, ["id": id, "days": terms.days, "reason": terms.reasonCode, "request_identifier": terms.request])
+            .extendRenewalDate(
+                originalTransactionID: id,
+                days: terms.days,
+                reason: try terms.reasonCode(),
+                requestIdentifier: terms.request,
+                bundleID: place.app,
+                environment: place.environment
+            )
         )
     }
 }
@@ -37,10 +44,14 @@ struct AppleExtension: ParsableArguments {
     var reason: String
     @Option(help: "Your identifier of the extension, Apple's requestIdentifier (default: the id and today's date).") var request: String?
 
-    var reasonCode: Int32? { Self.reasons.firstIndex(of: reason).map { Int32($0) } }
+    /// Apple's code of the reason.
+    func reasonCode() throws -> Int32 {
+        try KnownWords(option: "--reason", words: Self.reasons).check(reason)
+        return Int32(Self.reasons.prefix { $0 != reason }.count)
+    }
 
     func validate() throws {
-        try KnownWords(option: "--reason", words: Self.reasons).check(reason)
+        _ = try reasonCode()
         if !(1...90).contains(days) { throw ValidationError("--days must be from 1 to 90, not \(days)") }
     }
 }

@@ -28,12 +28,14 @@ struct AppleExtendAll: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run(
-            place.statement(
-                .appleExtendAll,
-                [
-                    "id": product, "days": terms.days, "reason": terms.reasonCode, "request_identifier": terms.request,
-                    "storefronts": storefronts.isEmpty ? nil : storefronts,
-                ]
+            .extendForAll(
+                productID: product,
+                days: terms.days,
+                reason: try terms.reasonCode(),
+                storefronts: storefronts.isEmpty ? nil : storefronts,
+                requestIdentifier: terms.request,
+                bundleID: place.app,
+                environment: place.environment ?? "Production"
             )
         )
     }

@@ -11,6 +11,8 @@ struct AppleExtendStatus: AsyncParsableCommand {
     @OptionGroup var options: AppleOptions
 
     func run() async throws {
-        try await options.run(place.statement(.appleAsk, ["kind": "extend_status", "id": request, "product_id": product]))
+        try await options.run(
+            .askApple(kind: "extend_status", id: request, bundleID: place.app, environment: place.environment, productID: product)
+        )
     }
 }

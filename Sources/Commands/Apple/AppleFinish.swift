@@ -19,6 +19,6 @@ struct AppleFinish: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await options.run(place.statement(.appleFinish, ["id": id]))
+        try await options.run(.finishTransaction(transactionID: id, bundleID: place.app, environment: place.environment))
     }
 }

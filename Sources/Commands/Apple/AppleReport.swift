@@ -15,8 +15,8 @@ struct AppleReport: Sendable {
     let document: JSONObject
 
     static func read(_ call: Int64, from connection: Connection) async throws -> AppleReport {
-        let row = try await connection.query(Statement(.appleCall, ["call_id": call]))[0]
-        guard let text: String = try row.decode("call") else { throw Unknown(call: call) }
+        let row = try await connection.query(.callDocument(callID: call))[0]
+        guard let text: String = try row.decode(0) else { throw Unknown(call: call) }
         return AppleReport(document: try JSONParser().parseObject(Array(text.utf8)))
     }
 

@@ -15,11 +15,17 @@ struct AppleSetToken: AsyncParsableCommand {
     @OptionGroup var options: AppleOptions
 
     func validate() throws {
-        guard UUID(uuidString: token) == nil else { return }
-        throw ValidationError("the token must be a UUID, not \(token.quotedUnlessSecret)")
+        _ = try uuid()
+    }
+
+    private func uuid() throws -> UUID {
+        guard let uuid = UUID(uuidString: token) else { throw ValidationError("the token must be a UUID, not \(token.quotedUnlessSecret)") }
+        return uuid
     }
 
     func run() async throws {
-        try await options.run(place.statement(.appleSetToken, ["id": id, "token": UUID(uuidString: token)]))
+        try await options.run(
+            .setAppAccountToken(originalTransactionID: id, token: try uuid(), bundleID: place.app, environment: place.environment)
+        )
     }
 }

@@ -56,12 +56,16 @@ struct ConsumptionAnswer: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let decision = Statement(
-            .consumptionDecide,
-            [
-                "environment": environment, "transaction_id": transaction, "consented": consented, "delivery": delivery, "sample": sample,
-                "percentage": percentage, "preference": preference, "evidence": evidence, "details": details,
-            ]
+        let decision = Statement.answerConsumption(
+            environment: environment,
+            transactionID: transaction,
+            consented: consented,
+            delivery: delivery,
+            sample: sample,
+            percentage: percentage,
+            preference: preference,
+            evidence: evidence,
+            details: details.map(JSONText.init)
         )
         options.print(
             try await options.withConnection { connection in

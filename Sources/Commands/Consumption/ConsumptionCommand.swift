@@ -40,12 +40,15 @@ struct ConsumptionOptions: ParsableArguments, JSONOptions {
         states: [String]? = nil,
         from connection: Connection
     ) async throws -> [JSONObject] {
-        let statement = Statement(
-            .consumptionList,
-            ["environment": environment, "transaction_id": transaction, "states": states, "limit": Int32(1000)]
+        let statement = Statement.consumptionDocuments(
+            environment: environment,
+            transactionID: transaction,
+            bundleIDs: nil,
+            states: states,
+            maxRequests: 1000
         )
         return try await connection.query(statement).map { row in
-            try JSONParser().parseObject(Array(try row.decode("request", as: String.self).utf8))
+            try JSONParser().parseObject(Array(try row.decode(0, as: String.self).utf8))
         }
     }
 

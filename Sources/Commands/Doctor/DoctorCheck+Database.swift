@@ -16,9 +16,9 @@ extension DoctorCheck {
             ]
         }
         // The first time, the statement is prepared, which takes the server longer.
-        _ = try await context.query(Statement(.doctorServer))
+        _ = try await context.query(.doctorServer())
         let start = now()
-        let row = try await context.query(Statement(.doctorServer))[0]
+        let row = try await context.query(.doctorServer())[0]
         let end = now()
         let clock = ClockSkew(ahead: try row.decode("clock") - (start + end) / 2, roundTrip: end - start).finding
         return try [version(row), encoding(row)] + durability(row) + [clock]

@@ -4,7 +4,7 @@ import SQL
 /// What the schema takes, how it grows, and what retention deletes.
 extension DoctorCheck {
     @Sendable static func disk(_ context: DoctorContext) async throws -> [Finding] {
-        let row = try await context.query(Statement(.doctorDisk))[0]
+        let row = try await context.query(.doctorDisk())[0]
         let sizes = try ["inbox_bytes", "outcome_bytes", "ledger_bytes", "database_bytes"].map { try row.decode($0, as: Int64.self) }
         let (events, rate): (Int64, Double) = (try row.decode("events"), try row.decode("events_a_day"))
         let growth = events == 0 ? 0 : Double(sizes[0] + sizes[1] + sizes[2]) / Double(events) * rate

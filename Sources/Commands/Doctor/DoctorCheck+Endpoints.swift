@@ -4,7 +4,7 @@ import SQL
 /// Webhooks: what they are signed with, and how far each endpoint is. The thresholds are those of the alerts.
 extension DoctorCheck {
     @Sendable static func endpoints(_ context: DoctorContext) async throws -> [Finding] {
-        let endpoints = try await context.query(Statement(.endpointList)).map(Endpoint.init)
+        let endpoints = try await context.query(.endpointList()).map(Endpoint.init)
         guard !endpoints.isEmpty else { return [.ok("endpoints", "none; your backend reads the feed, or is told nothing")] }
         // The console's process has no secrets.
         return (context.transaction == nil ? [secret(context)] : []) + endpoints.flatMap(findings)

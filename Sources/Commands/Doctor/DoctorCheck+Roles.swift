@@ -32,12 +32,7 @@ extension DoctorCheck {
             }
         }
         let rows = try await context.query(
-            Statement(
-                .doctorRoles,
-                [
-                    "roles": usages.map(\.expected.role), "functions": usages.map(\.expected.function), "programs": usages.map(\.program),
-                ]
-            )
+            .doctorRoles(roles: usages.map(\.expected.role), functions: usages.map(\.expected.function), programs: usages.map(\.program))
         )
         let wanted = wantedSettings(SchemaManifest().roles.text)
         return try zip(usages, rows).flatMap { try findings($0, $1, wanted: wanted[$0.expected.role] ?? []) }

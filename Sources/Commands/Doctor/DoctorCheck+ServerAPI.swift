@@ -71,14 +71,14 @@ extension DoctorCheck {
 
     private static func probe(_ client: ServerAPIClient, _ exchange: Exchange, _ context: DoctorContext) -> NotificationProbe {
         NotificationProbe(client: client, exchange: exchange, now: LogOutput.standardError.now()) { uuid, environment in
-            let statement = Statement(.doctorTestArrived, ["notification_uuid": uuid, "environment": environment.rawValue])
+            let statement = Statement.doctorTestArrived(notificationUUID: uuid, environment: environment.rawValue)
             return try await context.query(statement).first?.decode("event_id")
         }
     }
 
     /// How far workers have read Apple's history, and what they may ask. The thresholds are those of the alerts.
     @Sendable static func coverage(_ context: DoctorContext) async throws -> [Finding] {
-        try await context.query(Statement(.doctorServerAPI)).flatMap { row in
+        try await context.query(.doctorServerAPI()).flatMap { row in
             let lane: String = try "\(row.decode("bundle_id", as: String.self)) \(row.decode("environment", as: String.self))"
             let blocked: [String] = try row.decode("blocked")
             let budget: Finding =

@@ -49,7 +49,7 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 
     private func explanation(from connection: Connection, _ reader: SettingsReader) async throws -> Explanation? {
-        let session = try await connection.query(Statement(.explainSession)).first
+        let session = try await connection.query(.explainSession()).first
         guard try session?.decode("reads_bodies") == true else {
             let hints = ExplanationHints(apps: try reader.optional(Settings.apps)?.map(\.bundleID), readsBodies: false)
             return try await Explanation.read(event, from: connection, reader: nil, hints: hints)

@@ -18,18 +18,18 @@ extension Explanation {
         try await connection.withTransaction { transaction in
             _ = try await transaction.pipeline(["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"])
             let body: ExplainedBody?
-            if let reader, let row = try await transaction.query(Statement(.explainBody, ["event_id": eventID])).first {
+            if let reader, let row = try await transaction.query(.explainBody(eventID: eventID)).first {
                 body = ExplainedBody(try row.event(eventID), by: reader)
             } else {
                 body = nil
             }
             let row = try await transaction.query(statement(eventID, body)).first
-            guard let text = try row?.decode("document", as: String?.self) else { return nil }
+            guard let document = try row?.decode(0, as: JSONText?.self) else { return nil }
             var facts: [JSONValue] = []
             if let reader, let stated = body?.facts {
                 facts = try await standings(of: stated, in: transaction, reader) + others(in: stated)
             }
-            return Explanation(try JSONParser().parseObject(Array(text.utf8)), body, facts: facts, hints: hints)
+            return Explanation(try JSONParser().parseObject(Array(document.text.utf8)), body, facts: facts, hints: hints)
         }
     }
 
@@ -50,13 +50,13 @@ extension Explanation {
         let charges = facts.map { facts in
             Set([facts.transaction?.key.id, labels?.transactionID].compactMap(\.self) + facts.allReceipts.map(\.key.id)).sorted()
         }
-        return Statement(
-            .explainEvent,
-            [
-                "event_id": eventID, "environment": facts?.environment.rawValue, "transaction_ids": charges,
-                "original_transaction_ids": facts.map(contracts), "notification_uuid": facts?.notificationUUID,
-                "effect_ids": facts.map { $0.effects.map(\.key.id) },
-            ]
+        return .explain(
+            eventID: eventID,
+            environment: facts?.environment.rawValue,
+            transactionIDs: charges,
+            originalTransactionIDs: facts.map(contracts),
+            notificationUUID: facts?.notificationUUID,
+            effectIDs: facts.map { $0.effects.map(\.key.id) }
         )
     }
 
@@ -71,12 +71,11 @@ extension Explanation {
     ) async throws -> [JSONValue] {
         let stated = StatedFact.all(in: facts)
         let held = try await transaction.query(
-            Statement(
-                .explainVersions,
-                [
-                    "registers": stated.map(\.register.name), "ids": stated.map(\.register.id),
-                    "bundle_ids": stated.map(\.register.bundleID), "environment": facts.environment.rawValue,
-                ]
+            .explainVersions(
+                registers: stated.map(\.register.name),
+                ids: stated.map(\.register.id),
+                bundleIDs: stated.map(\.register.bundleID),
+                environment: facts.environment.rawValue
             )
         ).map { try $0.version() }
         let isHeld = zip(stated, held).allSatisfy { $0.version == $1 }
@@ -93,12 +92,10 @@ extension Explanation {
         _ reader: EventReader
     ) async throws -> [StatedFact.Register: [(eventID: Int64, version: Version)]] {
         let rows = try await transaction.query(
-            Statement(
-                .explainRelatedEvents,
-                [
-                    "environment": facts.environment.rawValue, "original_transaction_ids": contracts(in: facts),
-                    "event_id": facts.eventID,
-                ]
+            .explainRelatedEvents(
+                environment: facts.environment.rawValue,
+                originalTransactionIDs: contracts(in: facts),
+                eventID: facts.eventID
             )
         )
         var versions: [StatedFact.Register: [(eventID: Int64, version: Version)]] = [:]

@@ -16,23 +16,23 @@ struct HistoryRegister: Sendable {
 
     /// By app and environment.
     func coverage() async throws -> [HistoryCoverage] {
-        let statement = Statement(.historyReadCoverage, ["bundle_id": app, "environment": environment])
+        let statement = Statement.historyReadCoverage(bundleID: app, environment: environment)
         return try await connection.query(statement).map(HistoryCoverage.init)
     }
 
     /// Those that have failed longest first.
     func gaps(most: Int) async throws -> [HistoryGap] {
-        let statement = Statement(.historyReadGaps, ["bundle_id": app, "environment": environment, "most": Int32(clamping: most)])
+        let statement = Statement.historyReadGaps(bundleID: app, environment: environment, most: Int32(clamping: most))
         return try await connection.query(statement).map(HistoryGap.init)
     }
 
     /// Reads from an earlier day on, where the database refuses it for none. Returns each app with the number of windows to read.
     ///
     /// - Throws: ``NothingRead``.
-    func walk(since instant: String) async throws -> [(app: HistoryCoverage, windows: Int32)] {
+    func walk(since instant: PostgresTimestamp) async throws -> [(app: HistoryCoverage, windows: Int32)] {
         let apps = try await chosen()
         let statements = apps.map { app in
-            Statement(.historyWalk, ["bundle_id": app.bundleID, "environment": app.environment, "since": instant])
+            Statement.walkHistory(bundleID: app.bundleID, environment: app.environment, since: instant)
         }
         let walked = try await connection.withTransaction { try await $0.pipeline(statements) }
         return try zip(apps, walked).map { ($0, try $1[0].decode(0)) }
@@ -43,7 +43,7 @@ struct HistoryRegister: Sendable {
     /// - Throws: ``NothingRead``.
     func setMode(_ mode: String) async throws -> [HistoryCoverage] {
         for app in try await chosen() {
-            let statement = Statement(.historySetMode, ["bundle_id": app.bundleID, "environment": app.environment, "mode": mode])
+            let statement = Statement.setHistoryMode(bundleID: app.bundleID, environment: app.environment, mode: mode)
             _ = try await connection.query(statement)
         }
         return try await coverage()

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Postgres
 import StrictJSON
 
 /// `appstore-inbox history walk`: reads from an earlier day on.
@@ -16,12 +17,19 @@ struct HistoryWalkSince: AsyncParsableCommand {
     @OptionGroup var options: HistoryOptions
 
     func validate() throws {
-        guard !RepairConditions.isInstant(since) else { return }
-        throw ValidationError("--since must be an instant such as 2026-01-31T00:00:00Z, not \(since.quotedUnlessSecret)")
+        _ = try instant()
+    }
+
+    private func instant() throws -> PostgresTimestamp {
+        guard let instant = PostgresTimestamp(instant: since) else {
+            throw ValidationError("--since must be an instant such as 2026-01-31T00:00:00Z, not \(since.quotedUnlessSecret)")
+        }
+        return instant
     }
 
     func run() async throws {
-        for (app, windows) in try await options.withRegister(changing: true, { try await $0.walk(since: since) }) {
+        let instant = try instant()
+        for (app, windows) in try await options.withRegister(changing: true, { try await $0.walk(since: instant) }) {
             options.print(
                 ["bundleId": .string(app.bundleID), "environment": .string(app.environment), "windows": .integer(windows)],
                 "\(app.bundleID.onOneLineSafely) \(app.environment): "

@@ -44,13 +44,7 @@ struct ImportLoader: Sendable {
         var source = file
         var report = Report()
         let begun = try await connection.query(
-            Statement(
-                .importBegin,
-                [
-                    "bundle_id": bundleID, "environment": environment, "depth": depth, "file_name": fileName, "file_sha256": sha256,
-                    "again": again,
-                ]
-            )
+            .beginImport(bundleID: bundleID, environment: environment, depth: depth, fileName: fileName, fileSHA256: sha256, again: again)
         )[0]
         let id: Int32 = try begun.decode("import_id")
         guard try begun.decode("is_new", as: Bool.self) else {
@@ -77,9 +71,11 @@ struct ImportLoader: Sendable {
             if records.isEmpty { break }
         }
         report.samples.sort { $0.line < $1.line }
-        let finish = Statement(
-            .importFinish,
-            ["import_id": id, "file_sha256": source.sha256(), "bad_lines": Int32(clamping: report.badLines), "again": again]
+        let finish = Statement.finishImport(
+            importID: id,
+            fileSHA256: source.sha256(),
+            badLines: Int32(clamping: report.badLines),
+            again: again
         )
         report.importID = try await connection.query(finish)[0].decode(0)
         report.isKnown = report.importID != nil && report.importID != id
@@ -88,12 +84,13 @@ struct ImportLoader: Sendable {
 
     private func add(_ items: [ImportColumns.Item], to id: Int32, _ report: inout Report) async throws {
         let row = try await connection.query(
-            Statement(
-                .importAddItems,
-                [
-                    "import_id": id, "lines": items.map { Int32(clamping: $0.line) }, "ids": items.map(\.id),
-                    "user_ids": items.map(\.userID), "environments": items.map(\.environment), "revisions": items.map(\.revision),
-                ]
+            .addImportItems(
+                importID: id,
+                lines: items.map { Int32(clamping: $0.line) },
+                ids: items.map(\.id),
+                userIDs: items.map(\.userID),
+                environments: items.map(\.environment),
+                revisions: items.map(\.revision)
             )
         )[0]
         let added = Int(try row.decode("added", as: Int32.self))

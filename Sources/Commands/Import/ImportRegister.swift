@@ -16,14 +16,14 @@ struct ImportRegister: Sendable {
     ///
     /// - Throws: ``Unknown``.
     func progress(of id: Int32?) async throws -> [ImportProgress] {
-        let found = try await connection.query(Statement(.importReadStatus, ["import_id": id])).map(ImportProgress.init)
+        let found = try await connection.query(.importReadStatus(importID: id)).map(ImportProgress.init)
         if let id, found.isEmpty { throw Unknown(id: id) }
         return found
     }
 
     /// Lets it become running, paused or stopped.
     func change(_ id: Int32, to state: String) async throws {
-        _ = try await connection.query(Statement(.importChange, ["import_id": id, "state": state]))
+        _ = try await connection.query(.changeImport(importID: id, state: state))
     }
 
     /// The lines of which `import_read_misses` lists the misses.
@@ -31,6 +31,6 @@ struct ImportRegister: Sendable {
 
     /// Those of the next lines that brought nothing.
     func misses(of id: Int32, after line: Int) async throws -> [ImportMiss] {
-        try await connection.query(Statement(.importReadMisses, ["import_id": id, "after": Int32(clamping: line)])).map(ImportMiss.init)
+        try await connection.query(.importReadMisses(importID: id, after: Int32(clamping: line))).map(ImportMiss.init)
     }
 }

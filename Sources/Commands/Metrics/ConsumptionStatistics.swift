@@ -13,11 +13,11 @@ struct ConsumptionStatistics: Statistics {
     static let countedTo: Int64 = 10_000
 
     /// For the role worker.
-    static let statement = Statement(.consumptionReadStatistics)
+    static let statement = Statement.consumptionStatistics()
 
     init(_ row: Row) throws {
         open = try row.decode("open")
-        due = try row.decode("due", as: Double?.self).map { .seconds($0) }
+        due = try row.decode("due")
         missed = try row.decode("missed")
     }
 }

@@ -19,7 +19,7 @@ struct EndpointStatistics: Statistics {
     let consumers: [(name: String, lag: Int64)]
 
     /// For the role worker.
-    static let statement = Statement(.endpointReadStatistics)
+    static let statement = Statement.endpointReadStatistics()
 
     init(_ row: Row) throws {
         let (names, states): ([String], [String]) = (try row.decode("names"), try row.decode("states"))

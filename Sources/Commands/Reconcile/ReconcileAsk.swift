@@ -26,8 +26,8 @@ struct ReconcileAsk: AsyncParsableCommand {
 
     func run() async throws {
         let operating = SchemaExpectation(role: "appstore_operator", function: "reconcile_contract")
-        let statement = Statement(.reconcileAsk, ["transaction_id": transaction, "bundle_id": app, "environment": environment])
-        let call = try await options.rows(of: statement, operating)[0].decode("call_id", as: Int64.self)
+        let statement = Statement.reconcileContract(transactionID: transaction, bundleID: app, environment: environment)
+        let call = try await options.rows(of: statement, operating)[0].decode(0, as: Int64.self)
         options.print(["callId": .integer(call)], "Apple is asked by call \(call).")
     }
 }

@@ -21,7 +21,7 @@ struct ReconcileStatus: AsyncParsableCommand {
     @OptionGroup var options: ReconcileOptions
 
     func run() async throws {
-        let rules = try await options.rows(of: Statement(.reconcileReadStatus), .viewer).map(RuleStatus.init)
+        let rules = try await options.rows(of: Statement.reconcileReadStatus(), .viewer).map(RuleStatus.init)
         options.print(rules.map(\.json), Self.head, rules.map(\.cells))
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Postgres
 import Feed
 import StrictJSON
 
@@ -42,7 +43,7 @@ struct RedeliverCommand: AsyncParsableCommand {
             throw ValidationError("name a range, such as --from 2026-01-31T12:00:00Z or --from-position 4711, or --only-failed")
         }
         for (option, text) in [("from", from), ("before", before)] {
-            guard let text, !RepairConditions.isInstant(text) else { continue }
+            guard let text, PostgresTimestamp(instant: text) == nil else { continue }
             throw ValidationError("--\(option) must be an instant such as 2026-01-31T12:00:00Z, not \(text.quotedUnlessSecret)")
         }
         if let fromPosition, let uptoPosition, fromPosition > uptoPosition {
@@ -68,8 +69,8 @@ struct RedeliverCommand: AsyncParsableCommand {
         EndpointRegister.Range(
             first: fromPosition,
             last: uptoPosition,
-            from: from,
-            before: before,
+            from: from.flatMap(PostgresTimestamp.init(instant:)),
+            before: before.flatMap(PostgresTimestamp.init(instant:)),
             types: types.isEmpty ? nil : types,
             onlyFailed: onlyFailed
         )

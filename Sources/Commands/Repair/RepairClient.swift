@@ -21,13 +21,13 @@ struct RepairClient: Sendable {
 
     /// The events that meet the conditions.
     func count(_ filter: JSONObject) async throws -> RepairCount {
-        try await count(Statement(.repairCount, ["action": action.rawValue, "filter": Self.json(filter)]))
+        try await count(.repairCount(action: action.rawValue, filter: Self.json(filter)))
     }
 
     /// Those of these events that there are.
     func existing(_ events: [ClosedRange<Int64>]) async throws -> RepairCount {
         try await count(
-            Statement(.repairCountNamed, ["first": events.map(\.lowerBound), "last": events.map(\.upperBound)])
+            .repairCountNamed(first: events.map(\.lowerBound), last: events.map(\.upperBound))
         )
     }
 
@@ -37,8 +37,8 @@ struct RepairClient: Sendable {
         do {
             done =
                 switch action {
-                case .requeue: try await number(Statement(.repairRequeueEvent, ["event_id": event, "note": note]))
-                case .discard: try await number(Statement(.repairDiscardEvent, ["event_id": event, "note": note]))
+                case .requeue: try await number(.repairRequeueEvent(eventID: event, note: note))
+                case .discard: try await number(.repairDiscardEvent(eventID: event, note: note))
                 }
         } catch let error as PostgresError {
             throw Refusal(reason: error.message)
@@ -52,9 +52,9 @@ struct RepairClient: Sendable {
     func repairAtOnce(_ filter: JSONObject) async throws -> Int {
         switch action {
         case .requeue:
-            try await number(Statement(.repairRequeueEvents, ["note": note, "filter": Self.json(filter)]))
+            try await number(.repairRequeueEvents(note: note, filter: Self.json(filter)))
         case .discard:
-            try await number(Statement(.repairDiscardEvents, ["note": note, "filter": Self.json(filter)]))
+            try await number(.repairDiscardEvents(note: note, filter: Self.json(filter)))
         }
     }
 
@@ -63,7 +63,7 @@ struct RepairClient: Sendable {
     /// - Parameter progress: What the last step returned; nil for the first one.
     func step(_ filter: JSONObject, after progress: String?) async throws -> RepairStep {
         let rows = try await connection.query(
-            Statement(.repairTakeStep, ["action": action.rawValue, "filter": Self.json(filter), "note": note, "progress": progress])
+            .repairTakeStep(action: action.rawValue, filter: Self.json(filter), note: note, progress: progress)
         )
         let row = rows[rows.startIndex]
         return RepairStep(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import InboxQueue
+import Postgres
 import StrictJSON
 
 /// The settled events that a repair selects: those that meet every given condition.
@@ -23,9 +24,7 @@ struct RepairConditions: ParsableArguments {
     }
 
     /// Whether a text is an instant of ISO 8601 with its offset. PostgreSQL would also take words such as yesterday.
-    static func isInstant(_ text: String) -> Bool {
-        text.wholeMatch(of: /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+\-]\d{2}:\d{2})/) != nil
-    }
+    static func isInstant(_ text: String) -> Bool { PostgresTimestamp(instant: text) != nil }
 
     var isEmpty: Bool {
         [result?.rawValue, reason, type, subtype, app, environment, from, before].allSatisfy { $0 == nil }

@@ -46,7 +46,7 @@ struct EventBodies: ReplayBodies {
 
     private mutating func read(_ range: ClosedRange<Int64>) async throws {
         let rows = try await connection.query(
-            Statement(.replayEvents, ["from_event_id": range.lowerBound, "to_event_id": range.upperBound, "limit": Self.page])
+            .replayEvents(fromEventID: range.lowerBound, toEventID: range.upperBound, limit: Int64(Self.page))
         )
         items = try rows.map { row in
             let (event, source) = (try row.decode("event_id", as: Int64.self), try row.decode("source", as: String.self))

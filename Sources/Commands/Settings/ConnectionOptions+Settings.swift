@@ -10,6 +10,6 @@ extension ConnectionOptions {
         try self.init(settings.url)
         if applicationName == "appstore-inbox" { applicationName = "appstore-inbox \(command)" }
         prepared = settings.isPrepared
-        if let role, prepared { opening = Statement(.adoptRoleSettings, ["role": role]) }
+        if let role, prepared { opening = Statement.adoptRoleSettings(role: role) }
     }
 }

@@ -13,7 +13,7 @@ struct InboxStatus {
 
     static func read(from connection: Connection) async throws -> InboxStatus {
         let answers = try await connection.pipeline([
-            InboxStatistics.statement, Statement(.statusResults), RevocationStatistics.statement,
+            InboxStatistics.statement, Statement.statusResults(), RevocationStatistics.statement,
         ])
         return InboxStatus(
             statistics: try InboxStatistics(answers[0][answers[0].startIndex]),

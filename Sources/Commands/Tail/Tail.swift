@@ -47,11 +47,10 @@ struct Tail {
 
     /// Prints what is new.
     private mutating func poll(_ connection: Connection, _ window: inout TailWindow?) async throws {
-        let position = try await connection.query(Statement(.tailPosition))[0].position()
+        let position = try await connection.query(.tailPosition())[0].position()
         guard var open = window else {
             let latest = filter.isEmpty ? Self.page : Self.searched
-            let found = try await connection.query(Statement(.tailBegin, ["events": latest]))[0]
-            let start = try found.decode("settled_from", as: PostgresTimestamp?.self)
+            let start = try await connection.query(.settledSince(events: Int32(latest)))[0].decode(0, as: PostgresTimestamp?.self)
             // Events that were settled before these may be visible later.
             let earliest = position.readAt.earlier(by: TailWindow.longest)
             var first = TailWindow(start: min(start ?? earliest, earliest))
@@ -69,10 +68,15 @@ struct Tail {
         var events: [SettledEvent] = []
         var (from, after) = (window.start, Int64(0))
         while true {
-            let place: [(key: String, value: any PostgresEncodable)] = [
-                ("settled_from", from), ("after_event_id", after), ("limit", Self.page),
-            ]
-            let rows = try await connection.query(Statement(.tailEvents, binding: place + filter.binds))
+            let statement = Statement.tailEvents(
+                settledFrom: from,
+                afterEventID: after,
+                limit: Int32(Self.page),
+                result: filter.outcome,
+                type: filter.type,
+                app: filter.app
+            )
+            let rows = try await connection.query(statement)
             for event in try rows.map({ try SettledEvent($0) }) {
                 if window.admit(event.key, settledAt: event.settledAt), filter.admits(event) { events.append(event) }
                 (from, after) = (event.settledAt, event.key.eventID)

@@ -27,9 +27,6 @@ struct TailFilter: ParsableArguments {
 
     var isEmpty: Bool { [app, type, outcome, user].allSatisfy { $0 == nil } }
 
-    /// The binds of `tail_events`, which does not know the user.
-    var binds: [(key: String, value: any PostgresEncodable)] { [("result", outcome), ("type", type), ("app", app)] }
-
-    /// Whether an event that `tail_events` returns is one of the user's.
+    /// Whether an event that `tail_events` returns, which does not know the user, is one of the user's.
     func admits(_ event: SettledEvent) -> Bool { user == nil || event.user == user }
 }

@@ -57,8 +57,8 @@ struct UserCommand: AsyncParsableCommand {
     }
 
     private static func document(of user: String, in environment: String, from connection: Connection) async throws -> JSONObject? {
-        let row = try await connection.query(Statement(.userPage, ["user": user, "environment": environment, "limit": 1000])).first
-        return try row?.decode("document", as: String?.self).map { try JSONParser().parseObject(Array($0.utf8)) }
+        let row = try await connection.query(.explainUser(userID: user, environment: environment, maxRows: 1000)).first
+        return try row?.decode(0, as: JSONText?.self).map { try JSONParser().parseObject(Array($0.text.utf8)) }
     }
 
     private func unknown(_ others: [String]) -> String {

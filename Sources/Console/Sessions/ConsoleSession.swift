@@ -6,15 +6,15 @@ struct ConsoleSession: Sendable {
     let person: ConsolePerson
 
     /// The session of a cookie's secret.
-    static func find(_ secret: ConsoleSecret) -> Statement { Statement(.consoleReadSession, ["session_hash": secret.hash]) }
+    static func find(_ secret: ConsoleSecret) -> Statement { .consoleSession(sessionHash: secret.hash) }
 
     /// Begins the session of a link.
     static func begin(_ token: ConsoleSecret, _ secret: ConsoleSecret) -> Statement {
-        Statement(.consoleBeginSession, ["token_hash": token.hash, "session_hash": secret.hash])
+        .beginConsoleSession(tokenHash: token.hash, sessionHash: secret.hash)
     }
 
     /// Ends the session of a cookie.
-    static func end(_ secret: ConsoleSecret) -> Statement { Statement(.consoleLogOut, ["session_hash": secret.hash]) }
+    static func end(_ secret: ConsoleSecret) -> Statement { .logOutOfConsole(sessionHash: secret.hash) }
 
     init(_ row: Row) throws {
         guard let role = ConsolePerson.Role(rawValue: try row.decode("role")) else { throw ConsoleProblem.broken }

@@ -14,7 +14,7 @@ package struct Login: Sendable {
         let row = try await connection.withTransaction { transaction in
             // Sessions of a viewer are read-only by default.
             try await transaction.execute("SET TRANSACTION READ WRITE")
-            return try await transaction.query(Statement(.consoleMakeLogin, ["token_hash": token.hash]))[0]
+            return try await transaction.query(.makeConsoleLogin(tokenHash: token.hash))[0]
         }
         (person, role) = (try row.decode("person"), try row.decode("role"))
     }

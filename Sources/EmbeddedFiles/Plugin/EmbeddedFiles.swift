@@ -1,21 +1,22 @@
 import Foundation
 import PackagePlugin
 
-/// Compiles text files of a target into it, as members of an enum `EmbeddedFiles`: see the tool `embed-files`.
+/// Compiles text files of a target into it, as members of an enum `EmbeddedFiles`, and its statements as functions: see the tool `embed-files`.
 ///
 /// Resources that SwiftPM embeds are arrays of numbers, which take the compiler a hundred seconds for the schema.
 @main
 struct EmbeddedFiles: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let files = try Self.texts(in: target.directoryURL)
-        let source = context.pluginWorkDirectoryURL.appending(path: "EmbeddedFiles.swift")
+        let output = context.pluginWorkDirectoryURL
+        let hasStatements = files.contains { $0.path.contains("/statements/") }
         return [
             .buildCommand(
                 displayName: "Embedding \(files.count) files of \(target.name)",
                 executable: try context.tool(named: "embed-files").url,
-                arguments: [source.path, target.directoryURL.path] + files.map(\.path),
+                arguments: [output.path, target.directoryURL.path] + files.map(\.path),
                 inputFiles: files,
-                outputFiles: [source]
+                outputFiles: (["EmbeddedFiles.swift"] + (hasStatements ? ["Statements.swift"] : [])).map { output.appending(path: $0) }
             )
         ]
     }

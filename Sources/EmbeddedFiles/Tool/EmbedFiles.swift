@@ -1,27 +1,44 @@
 import Foundation
+import StatementGeneration
 
-/// Writes Swift source with the contents of text files: `embed-files OUTPUT FOLDER FILE…`.
+/// Writes Swift source with the contents of text files: `embed-files OUTPUT FOLDER FILE…`, where OUTPUT is a folder, too.
 ///
-/// A file `console.css` becomes the bytes `EmbeddedFiles.console_css`, and with its path in FOLDER an element of `EmbeddedFiles.all`, in order of
-/// the arguments. A statement of SQL, which is a file of `statements`, becomes a `StatementFile` as well: `merge_contracts.sql` becomes
-/// `StatementFile.mergeContracts`.
+/// `EmbeddedFiles.swift`: a file `console.css` becomes the bytes `EmbeddedFiles.console_css`, and with its path in FOLDER an element of
+/// `EmbeddedFiles.all`, in order of the arguments.
+///
+/// `Statements.swift`, where FOLDER is that of the SQL: what programs send. Each file of `statements/` becomes a function, as does each function
+/// of `functions/` that `grants.sql` lets a role execute: `Statement.claimEvent(contract:eventID:lane:)`.
 @main
 enum EmbedFiles {
-    static func main() throws {
-        let arguments = CommandLine.arguments.dropFirst()
-        guard let output = arguments.first, let folder = arguments.dropFirst().first else {
-            throw Mistake(text: "usage: embed-files OUTPUT FOLDER FILE…")
+    static func main() {
+        do {
+            try embed(Array(CommandLine.arguments.dropFirst()))
+        } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(1)
         }
-        let files = try arguments.dropFirst(2).map { try EmbeddedFile(path: $0, folder: folder) }
+    }
+
+    private static func embed(_ arguments: [String]) throws {
+        guard arguments.count > 2 else { throw Mistake(text: "usage: embed-files OUTPUT FOLDER FILE…") }
+        let files = try arguments.dropFirst(2).map { try EmbeddedFile(path: $0, folder: arguments[1]) }
         for (name, same) in Dictionary(grouping: files, by: \.identifier) where same.count > 1 {
             throw Mistake(text: "\(same.map(\.path).joined(separator: " and ")) are all EmbeddedFiles.\(name)")
         }
-        let source = try bytes(files) + statements(files.filter(\.isStatement))
-        try Data(source.utf8).write(to: URL(filePath: output))
+        let output = URL(filePath: arguments[0])
+        let embedded = files.filter { !$0.path.hasPrefix("statements/") }
+        try write(bytes(embedded), to: output.appending(path: "EmbeddedFiles.swift"))
+        if embedded.count < files.count {
+            try write(StatementSource.source(of: statements(files)), to: output.appending(path: "Statements.swift"))
+        }
     }
 
-    private static func bytes(_ files: [EmbeddedFile]) throws -> String {
-        let members = try files.map { "    static let \($0.identifier) = Array(\(try $0.literal()).utf8)\n" }
+    private static func write(_ source: String, to url: URL) throws {
+        try Data(source.utf8).write(to: url)
+    }
+
+    private static func bytes(_ files: [EmbeddedFile]) -> String {
+        let members = files.map { "    static let \($0.identifier) = Array(\($0.literal).utf8)\n" }
         let all = files.map { "        (\"\($0.path)\", \($0.identifier)),\n" }
         return """
             enum EmbeddedFiles {
@@ -33,20 +50,19 @@ enum EmbedFiles {
             """
     }
 
-    private static func statements(_ files: [EmbeddedFile]) -> String {
-        guard !files.isEmpty else { return "" }
-        let members = files.map {
-            "    package static let \($0.statement) = StatementFile(name: \"\($0.name)\", bytes: EmbeddedFiles.\($0.identifier))\n"
-        }
-        let all = files.map(\.statement).joined(separator: ", ")
-        return """
-            package import Postgres
-            extension StatementFile {
-            \(members.joined())
-                package static let all: [StatementFile] = [\(all)]
+    private static func statements(_ files: [EmbeddedFile]) throws -> [StatementText] {
+        var types = SchemaTypes()
+        var granted: Set<String> = []
+        for file in files where file.path.hasPrefix("tables/") { try file.reading { try types.read($0) } }
+        for file in files where file.path == "grants.sql" { try file.reading { granted = try grantedFunctions($0) } }
+        return try files.flatMap { file in
+            try file.reading { text in
+                if file.path.hasPrefix("statements/") { return [try StatementText(path: file.path, text: text, types: types)] }
+                guard file.path.hasPrefix("functions/") else { return [] }
+                return try FunctionSignature.all(in: text, types: types).filter { granted.contains($0.name) }
+                    .compactMap { try StatementText(path: file.path, function: $0, types: types) }
             }
-
-            """
+        }
     }
 
     struct Mistake: Error, CustomStringConvertible {
@@ -59,17 +75,18 @@ private struct EmbeddedFile {
     /// The path in the folder, such as `statements/merge_contracts.sql`.
     let path: String
     private let url: URL
+    private let text: String
     private static let quote = "\"\"\"###"
 
     init(path: String, folder: String) throws {
         url = URL(filePath: path)
         guard path.hasPrefix(folder) else { throw EmbedFiles.Mistake(text: "\(path) is not in \(folder)") }
         self.path = String(path.dropFirst(folder.count).drop { $0 == "/" })
+        text = try String(contentsOf: url, encoding: .utf8)
+        guard !text.contains(Self.quote), !text.contains("\\###") else {
+            throw EmbedFiles.Mistake(text: "\(path) contains a quote or escape of three #")
+        }
     }
-
-    /// The name without its ending.
-    var name: String { url.deletingPathExtension().lastPathComponent }
-    var isStatement: Bool { path.hasPrefix("statements/") }
 
     /// The name with an underscore in place of each character that no identifier has.
     var identifier: String {
@@ -77,17 +94,14 @@ private struct EmbeddedFile {
         return name.first?.isNumber == true ? "_" + name : name
     }
 
-    /// `read_api_key` as `readAPIKey`.
-    var statement: String {
-        let words = name.split(separator: "_").map { $0 == "api" ? "API" : $0.prefix(1).uppercased() + $0.dropFirst() }
-        return name.prefix { $0 != "_" } + words.dropFirst().joined()
-    }
+    var literal: String { "###\"\"\"\n\(text)\n\(Self.quote)" }
 
-    func literal() throws -> String {
-        let text = try String(contentsOf: url, encoding: .utf8)
-        guard !text.contains(Self.quote), !text.contains("\\###") else {
-            throw EmbedFiles.Mistake(text: "\(path) contains a quote or escape of three #")
+    /// Calls `body` with the text. What is wrong with it is an error of the file.
+    func reading<Value>(_ body: (String) throws -> Value) throws -> Value {
+        do {
+            return try body(text)
+        } catch let error as StatementError {
+            throw EmbedFiles.Mistake(text: "\(url.path):\(error.line): error: \(error.message)")
         }
-        return "###\"\"\"\n\(text)\n\(Self.quote)"
     }
 }

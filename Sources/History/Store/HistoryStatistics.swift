@@ -25,7 +25,7 @@ package struct HistoryStatistics: Hashable, Statistics {
     package let counts: [Count]
 
     /// For the role worker.
-    package static let statement = Statement(.historyReadStatistics)
+    package static let statement = Statement.historyStatistics()
 
     package init(_ row: Row) throws {
         let names: [String] = try row.decode("environments", as: [String]?.self) ?? []

@@ -10,16 +10,16 @@ struct HistoryStore: Sendable {
 
     /// Makes the windows that are due.
     func plan(_ lanes: [CallLane]) async throws {
-        _ = try await pool.query(Statement(.historyPlan, ["bundle_ids": lanes.map(\.bundleID), "environments": Self.environments(lanes)]))
+        _ = try await pool.query(.planHistory(bundleIDs: lanes.map(\.bundleID), environments: Self.environments(lanes)))
     }
 
     func lease(_ lanes: [CallLane], near: Int, days: Int) async throws -> [HistoryWindow] {
-        let statement = Statement(
-            .historyLease,
-            [
-                "bundle_ids": lanes.map(\.bundleID), "environments": Self.environments(lanes), "near": Int32(near), "days": Int32(days),
-                "seconds": Int32(leaseSeconds),
-            ]
+        let statement = Statement.leaseHistoryWindows(
+            bundleIDs: lanes.map(\.bundleID),
+            environments: Self.environments(lanes),
+            near: Int32(near),
+            days: Int32(days),
+            seconds: Int32(leaseSeconds)
         )
         return try await pool.query(statement).map(HistoryWindow.init)
     }
@@ -31,14 +31,19 @@ struct HistoryStore: Sendable {
         let dates = { (date: (HistoryRecord) -> Timestamp?) in
             records.map { date($0).map { PostgresTimestamp(millisecondsSince1970: $0.millisecondsSince1970) } }
         }
-        let statement = Statement(
-            .historyStorePage,
-            [
-                "window_id": window.id, "epoch": window.epoch, "seconds": Int32(leaseSeconds), "token": page.token,
-                "uuids": records.map(\.uuid), "signed_at": dates(\.signedAt), "first_attempt_at": dates(\.firstAttempt),
-                "last_attempt_at": dates(\.lastAttempt), "attempts": records.map { Int32(clamping: $0.attempts) },
-                "last_results": records.map(\.lastResult), "succeeded": records.map(\.succeeded), "bodies": records.map(\.eventBody),
-            ]
+        let statement = Statement.storeHistoryPage(
+            windowID: window.id,
+            epoch: window.epoch,
+            seconds: Int32(leaseSeconds),
+            token: page.token,
+            uuids: records.map(\.uuid),
+            signedAt: dates(\.signedAt),
+            firstAttemptAt: dates(\.firstAttempt),
+            lastAttemptAt: dates(\.lastAttempt),
+            attempts: records.map { Int32(clamping: $0.attempts) },
+            lastResults: records.map(\.lastResult),
+            succeeded: records.map(\.succeeded),
+            bodies: records.map(\.eventBody)
         )
         return try await pool.query(statement)[0].decode(0, as: Int32?.self).map { Int($0) }
     }
@@ -48,30 +53,24 @@ struct HistoryStore: Sendable {
     /// - Parameter counts: whether it is a failure of the window.
     func postpone(_ window: HistoryWindow, reason: String?, for delay: Duration, counts: Bool) async throws {
         _ = try await pool.query(
-            Statement(
-                .historyPostpone,
-                [
-                    "window_id": window.id, "epoch": window.epoch, "reason": reason, "delay_milliseconds": delay.milliseconds,
-                    "counts": counts,
-                ]
-            )
+            .postponeHistoryWindow(windowID: window.id, epoch: window.epoch, reason: reason, delay: delay, counts: counts)
         )
     }
 
     /// Lets a window begin again with its first page; too often, and it is halved. The lease goes on.
     func restart(_ window: HistoryWindow) async throws {
-        _ = try await pool.query(Statement(.historyRestart, ["window_id": window.id, "epoch": window.epoch]))
+        _ = try await pool.query(.restartHistoryWindow(windowID: window.id, epoch: window.epoch))
     }
 
     /// Moves the start of a window forward by an hour. Returns the new start, nil when another lease has begun.
     func advance(_ window: HistoryWindow) async throws -> Timestamp? {
-        let row = try await pool.query(Statement(.historyAdvance, ["window_id": window.id, "epoch": window.epoch]))[0]
+        let row = try await pool.query(.advanceHistoryWindow(windowID: window.id, epoch: window.epoch))[0]
         return try row.decode(0, as: PostgresTimestamp?.self).map { Timestamp(millisecondsSince1970: $0.millisecondsSince1970) }
     }
 
     /// Compares what was pushed with a second walk. Returns whether it is done, nil when another lease has begun.
     func compare(_ window: HistoryWindow) async throws -> Bool? {
-        let statement = Statement(.historyCompare, ["window_id": window.id, "epoch": window.epoch, "seconds": Int32(leaseSeconds)])
+        let statement = Statement.compareHistoryWindow(windowID: window.id, epoch: window.epoch, seconds: Int32(leaseSeconds))
         return try await pool.query(statement)[0].decode(0, as: Bool?.self)
     }
 
@@ -79,7 +78,7 @@ struct HistoryStore: Sendable {
     func classify() async throws {
         var after: Int64? = 0
         while let next = after {
-            after = try await pool.query(Statement(.historyClassify, ["after": next]))[0].decode(0, as: Int64?.self)
+            after = try await pool.query(.classifyHistory(after: next))[0].decode(0, as: Int64?.self)
         }
     }
 

@@ -9,7 +9,7 @@ package struct ImportStatistics: Hashable, Statistics {
     package let timeLeft: Double?
 
     /// For the role worker.
-    package static let statement = Statement(.importReadStatistics)
+    package static let statement = Statement.importStatistics()
 
     package init(_ row: Row) throws {
         remaining = try row.decode("remaining")

@@ -21,25 +21,28 @@ struct ImportStore: Sendable {
 
     /// - Parameter slots: how many chunks of each lane at most.
     func lease(_ slots: [(lane: ImportLane, count: Int)]) async throws -> [ImportChunk] {
-        let statement = Statement(
-            .importLease,
-            [
-                "bundle_ids": slots.map(\.lane.app.bundleID), "environments": slots.map(\.lane.app.environment.rawValue),
-                "depths": slots.map(\.lane.depth.rawValue), "slots": slots.map { Int32($0.count) }, "seconds": Int32(leaseSeconds),
-            ]
+        let statement = Statement.leaseImportChunks(
+            bundleIDs: slots.map(\.lane.app.bundleID),
+            environments: slots.map(\.lane.app.environment.rawValue),
+            depths: slots.map(\.lane.depth.rawValue),
+            slots: slots.map { Int32($0.count) },
+            seconds: Int32(leaseSeconds)
         )
         return try await pool.query(statement).map(ImportChunk.init)
     }
 
     /// Stores an answer and renews the lease. Returns nil when another lease has begun.
     func settle(_ item: ImportChunk.Item, with elements: ServerAPIElements, in chunk: ImportChunk) async throws -> Did? {
-        let statement = Statement(
-            .importSettle,
-            [
-                "import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "line": item.line,
-                "bodies": elements.events, "contracts": elements.contracts, "revision": elements.revision,
-                "has_more": elements.hasMore, "seconds": Int32(leaseSeconds),
-            ]
+        let statement = Statement.settleImportItem(
+            importID: chunk.importID,
+            firstLine: chunk.firstLine,
+            epoch: chunk.epoch,
+            line: item.line,
+            bodies: elements.events,
+            contracts: elements.contracts,
+            revision: elements.revision,
+            hasMore: elements.hasMore,
+            seconds: Int32(leaseSeconds)
         )
         return try await did(statement)
     }
@@ -50,12 +53,14 @@ struct ImportStore: Sendable {
     ///   - reason: nil where Apple knows no such id.
     ///   - atMost: the item fails when it has failed so often.
     func miss(_ item: ImportChunk.Item, reason: String?, atMost: Int = 1, in chunk: ImportChunk) async throws -> Did? {
-        let statement = Statement(
-            .importMiss,
-            [
-                "import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "line": item.line, "reason": reason,
-                "at_most": Int32(atMost), "seconds": Int32(leaseSeconds),
-            ]
+        let statement = Statement.missImportItem(
+            importID: chunk.importID,
+            firstLine: chunk.firstLine,
+            epoch: chunk.epoch,
+            line: item.line,
+            reason: reason,
+            atMost: Int32(atMost),
+            seconds: Int32(leaseSeconds)
         )
         return try await did(statement)
     }
@@ -63,9 +68,11 @@ struct ImportStore: Sendable {
     /// Renews a lease after a request that Apple has not answered. Returns whether none of the chunk's was for a day; nil when another
     /// lease has begun.
     func renew(_ chunk: ImportChunk) async throws -> Bool? {
-        let statement = Statement(
-            .importRenewLease,
-            ["import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "seconds": Int32(leaseSeconds)]
+        let statement = Statement.importRenewLease(
+            importID: chunk.importID,
+            firstLine: chunk.firstLine,
+            epoch: chunk.epoch,
+            seconds: Int32(leaseSeconds)
         )
         return try await pool.query(statement)[0].decode(0)
     }
@@ -75,18 +82,19 @@ struct ImportStore: Sendable {
     /// - Parameter counts: whether it failed.
     func end(_ chunk: ImportChunk, reason: String?, after delay: Duration, counts: Bool) async throws {
         _ = try await pool.query(
-            Statement(
-                .importEndLease,
-                [
-                    "import_id": chunk.importID, "first_line": chunk.firstLine, "epoch": chunk.epoch, "reason": reason,
-                    "delay_milliseconds": delay.milliseconds, "counts": counts,
-                ]
+            .endImportLease(
+                importID: chunk.importID,
+                firstLine: chunk.firstLine,
+                epoch: chunk.epoch,
+                reason: reason,
+                delay: delay,
+                counts: counts
             )
         )
     }
 
     /// Makes users owners, of one chunk. Returns whether one was due.
-    func link() async throws -> Bool { try await pool.query(Statement(.importLinkOwners))[0].decode(0) }
+    func link() async throws -> Bool { try await pool.query(.linkImportOwners())[0].decode(0) }
 
     private func did(_ statement: Statement) async throws -> Did? {
         try await pool.query(statement)[0].decode(0, as: String?.self).flatMap(Did.init)

@@ -11,23 +11,24 @@ enum QueueStatements {
     ///
     /// - Parameter start: The first place that is looked at; see ``ClaimCursor``.
     static func claim(limit: Int, bytes: Int, from start: QueuePosition, lane: Lane) -> Statement {
-        Statement(
-            .claim,
-            [
-                "from_run_at": start.runAt, "from_event_id": start.eventID, "contract": SchemaContract.current, "limit": limit,
-                "lane": lane, "bytes": bytes,
-            ]
+        .claim(
+            fromRunAt: start.runAt,
+            fromEventID: start.eventID,
+            contract: SchemaContract.current,
+            limit: Int64(limit),
+            lane: lane,
+            bytes: Int64(bytes)
         )
     }
 
     /// Takes one due event by its id, with what the inbox has of it but the body.
     static func claim(_ eventID: Int64, lane: Lane) -> Statement {
-        Statement(.claimEvent, ["event_id": eventID, "contract": SchemaContract.current, "lane": lane])
+        .claimEvent(eventID: eventID, contract: SchemaContract.current, lane: lane)
     }
 
     /// Chooses the isolated event with the fewest deaths and writes its crash marker.
     static func reserveIsolated(lane: Lane) -> Statement {
-        Statement(.reserveIsolated, ["contract": SchemaContract.current, "lane": lane])
+        .reserveIsolated(contract: SchemaContract.current, lane: lane)
     }
 
     /// Reads the bodies of claimed events.
@@ -35,21 +36,18 @@ enum QueueStatements {
     /// - Parameter timeout: of the later statements of the transaction. A lock has less time than a statement, so that a wait for a lock is not
     ///   mistaken for a slow statement.
     static func bodies(of events: [Int64], timeout: Duration) -> Statement {
-        Statement(
-            .readBodies,
-            [
-                "statement_timeout": "\(timeout.milliseconds)", "lock_timeout": "\((timeout * 4 / 5).milliseconds)",
-                "event_ids": events, "first_event_id": events.min() ?? 0, "last_event_id": events.max() ?? 0,
-            ]
+        .readBodies(
+            statementTimeout: "\(timeout.milliseconds)",
+            lockTimeout: "\((timeout * 4 / 5).milliseconds)",
+            eventIDs: events,
+            firstEventID: events.min() ?? 0,
+            lastEventID: events.max() ?? 0
         )
     }
 
     /// Finds the first event of the queue, held or not, without locking anything. To be the first statement of its transaction.
     static func probe(_ look: LowWaterMark.Look) -> Statement {
-        Statement(
-            .probeQueue,
-            ["is_numbered": look.isNumbered, "from_run_at": look.from.runAt, "from_event_id": look.from.eventID]
-        )
+        .probeQueue(isNumbered: look.isNumbered, fromRunAt: look.from.runAt, fromEventID: look.from.eventID)
     }
 
     /// What a batch sends with its COMMIT: records outcomes, takes their events out of the queue, has the others wait, and removes the crash marker
@@ -62,35 +60,41 @@ enum QueueStatements {
     private static func settle(_ outcomes: [SettlementPlan.Settled], lane: Lane) -> Statement {
         let events = outcomes.map(\.event)
         let labels = outcomes.map(\.outcome.labels)
-        return Statement(
-            .settleBatch,
-            [
-                "lanes": [lane], "event_ids": events.map(\.eventID), "sources": events.map(\.source),
-                "received_at": events.map(\.receivedAt), "runs": events.map(\.run), "attempts": outcomes.map { Int32($0.attempts) },
-                "results": outcomes.map(\.outcome.result.rawValue), "reasons": outcomes.map(\.outcome.reason),
-                "last_errors": outcomes.map(\.error), "notification_types": labels.map(\.notificationType),
-                "subtypes": labels.map(\.subtype), "notification_uuids": labels.map(\.notificationUUID),
-                "environments": labels.map(\.environment), "bundle_ids": labels.map(\.bundleID),
-                "transaction_ids": labels.map(\.transactionID), "original_transaction_ids": labels.map(\.originalTransactionID),
-            ]
+        return .settle(
+            lanes: [lane],
+            eventIDs: events.map(\.eventID),
+            sources: events.map(\.source),
+            receivedAt: events.map(\.receivedAt),
+            runs: events.map(\.run),
+            attempts: outcomes.map { Int32($0.attempts) },
+            results: outcomes.map(\.outcome.result.rawValue),
+            reasons: outcomes.map(\.outcome.reason),
+            lastErrors: outcomes.map(\.error),
+            notificationTypes: labels.map(\.notificationType),
+            subtypes: labels.map(\.subtype),
+            notificationUUIDs: labels.map(\.notificationUUID),
+            environments: labels.map(\.environment),
+            bundleIDs: labels.map(\.bundleID),
+            transactionIDs: labels.map(\.transactionID),
+            originalTransactionIDs: labels.map(\.originalTransactionID)
         )
     }
 
     /// Sends events back to wait. The claim has locked their rows, so that two of these updates cannot deadlock.
     private static func postpone(_ retries: [SettlementPlan.Retry]) -> Statement {
-        Statement(
-            .postponeEvents,
-            [
-                "event_ids": retries.map(\.event.eventID), "are_attempts": retries.map(\.isAttempt),
-                "are_isolated": retries.map(\.isIsolated), "are_blocked": retries.map(\.isBlocked),
-                "delays": retries.map(\.delay.milliseconds), "errors": retries.map(\.error),
-            ]
+        .postponeEvents(
+            eventIDs: retries.map(\.event.eventID),
+            areAttempts: retries.map(\.isAttempt),
+            areIsolated: retries.map(\.isIsolated),
+            areBlocked: retries.map(\.isBlocked),
+            delays: retries.map(\.delay.milliseconds),
+            errors: retries.map(\.error)
         )
     }
 
     /// Writes the crash marker of a batch.
     static func mark(_ events: [Int64], lane: Lane) -> Statement {
-        Statement(.markBatch, ["lane": lane, "event_ids": events])
+        .markBatch(lane: lane, eventIDs: events)
     }
 
     /// How many deaths of its process make an event `failed`.
@@ -98,13 +102,7 @@ enum QueueStatements {
 
     /// Removes the markers of those lanes, and judges batches that ended without a commit.
     static func recover(removing lanes: [Lane], _ configuration: QueueConfiguration, grace: Duration) -> Statement {
-        Statement(
-            .recoverBatches,
-            [
-                "lanes": lanes, "grace": grace.milliseconds, "isolated_grace": configuration.isolatedGrace.milliseconds,
-                "maximum_deaths": maximumDeaths,
-            ]
-        )
+        .recoverBatches(lanes: lanes, grace: grace, isolatedGrace: configuration.isolatedGrace, maximumDeaths: maximumDeaths)
     }
 
     /// Claimed events without their bodies.

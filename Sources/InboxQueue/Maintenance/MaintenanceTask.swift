@@ -52,35 +52,59 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     /// - Returns: What was done to how many rows, and whether there may be more; nil when there was nothing to do, or when another worker
     ///   does it.
     package func step(on connection: Connection) async throws -> Step? {
-        try await connection.query(statement).first.map { row in
-            Step(did: try row.decode("did"), rows: Int(try row.decode("rows", as: Int64.self)), hasMore: try row.decode("has_more"))
+        switch self {
+        case .preparePartitions: try await named(.preparePartitions(), on: connection)
+        case .ageFeed: try await named(.expireFeed(), on: connection).map { Step(did: "dropped \($0.did)") }
+        case .dropPartition:
+            try await connection.query(.dropAgedPartition()).first.map { row in
+                Step(
+                    did: "\(try row.decode("did", as: String.self)) \(try row.decode("partition", as: String.self))",
+                    rows: try row.decode("events")
+                )
+            }
+        case .ageRejectedBodies: try await expired("rejected_bodies", on: connection)
+        case .ageDefaultBodies: try await expired("default_bodies", on: connection)
+        case .ageRejectedOutcomes: try await expired("rejected_outcomes", on: connection)
+        case .ageDefaultOutcomes: try await expired("default_outcomes", on: connection)
+        case .ageImportedBodies: try await expired("imported_bodies", on: connection)
+        case .ageNotifications: try await counted("expired notifications", .expireNotifications(), on: connection)
+        case .ageCalls: try await counted("expired calls", .expireCalls(), on: connection)
+        case .ageDeliveries: try await counted("expired deliveries", .expireDeliveries(), on: connection)
+        case .ageHistory: try await counted("expired history", .expireHistory(), on: connection)
+        case .ageImports: try await counted("expired imports", .expireImports(), on: connection)
+        case .answerConsumption:
+            try await counted("answered consumption requests by policy", .applyConsumptionPolicies(), on: connection).map {
+                Step(did: $0.did, rows: $0.rows, hasMore: $0.rows == Self.policiesOfStep)
+            }
         }
+    }
+
+    /// How many requests a step of ``answerConsumption`` decides at most.
+    private static let policiesOfStep = 500
+
+    /// A step whose function returns what it did, or null.
+    private func named(_ statement: Statement, on connection: Connection) async throws -> Step? {
+        try await connection.query(statement)[0].decode(0, as: String?.self).map { Step(did: $0) }
+    }
+
+    /// A step whose function returns to how many rows it did something, null while another worker does it.
+    private func counted(_ did: String, _ statement: Statement, on connection: Connection) async throws -> Step? {
+        let rows = try await connection.query(statement)[0].decode(0, as: Int?.self) ?? 0
+        return rows > 0 ? Step(did: did, rows: rows) : nil
+    }
+
+    /// A step of a walk of `appstore.expire`.
+    private func expired(_ walk: String, on connection: Connection) async throws -> Step? {
+        guard let row = try await connection.query(.expire(walk: walk)).first else { return nil }
+        let (checked, deleted) = try row.decode((Int.self, Int.self))
+        return checked > 0 || deleted > 0 ? Step(did: "expired \(walk)", rows: deleted, hasMore: checked > 0) : nil
     }
 
     /// What a step did.
     package struct Step: Sendable, Hashable {
         /// A few words for the log, such as `made inbox_from_10000000`.
         package let did: String
-        package let rows: Int
-        package let hasMore: Bool
-    }
-
-    private var statement: Statement {
-        switch self {
-        case .preparePartitions: Statement(.maintenancePartitions)
-        case .dropPartition: Statement(.maintenanceDropPartition)
-        case .ageRejectedBodies: Statement(.maintenanceExpire, ["walk": "rejected_bodies"])
-        case .ageDefaultBodies: Statement(.maintenanceExpire, ["walk": "default_bodies"])
-        case .ageRejectedOutcomes: Statement(.maintenanceExpire, ["walk": "rejected_outcomes"])
-        case .ageDefaultOutcomes: Statement(.maintenanceExpire, ["walk": "default_outcomes"])
-        case .ageNotifications: Statement(.maintenanceExpireNotifications)
-        case .ageCalls: Statement(.maintenanceExpireCalls)
-        case .ageFeed: Statement(.maintenanceExpireFeed)
-        case .ageDeliveries: Statement(.maintenanceExpireDeliveries)
-        case .answerConsumption: Statement(.maintenanceAnswerConsumption)
-        case .ageHistory: Statement(.maintenanceExpireHistory)
-        case .ageImportedBodies: Statement(.maintenanceExpire, ["walk": "imported_bodies"])
-        case .ageImports: Statement(.maintenanceExpireImports)
-        }
+        package var rows = 0
+        package var hasMore = true
     }
 }

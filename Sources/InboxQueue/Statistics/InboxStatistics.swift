@@ -41,7 +41,7 @@ package struct InboxStatistics: Hashable, Statistics {
     package static let countedTo: Int64 = 10_000
 
     /// What asks for it; for roles worker, operator and viewer.
-    package static let statement = Statement(.readInboxStatistics)
+    package static let statement = Statement.inboxStatistics()
 
     /// Reads the answer to ``statement``.
     package init(_ row: Row) throws {
@@ -50,16 +50,16 @@ package struct InboxStatistics: Hashable, Statistics {
         unsettled = try row.decode("unsettled")
         isolated = try row.decode("isolated")
         failed = try row.decode("failed")
-        overdue = try row.decode("overdue", as: Double?.self).map { .seconds($0) }
-        oldestUnsettled = try row.decode("oldest_unsettled", as: Double?.self).map { .seconds($0) }
-        silence = try row.decode("silence", as: Double?.self).map { .seconds($0) }
+        overdue = try row.decode("overdue")
+        oldestUnsettled = try row.decode("oldest_unsettled")
+        silence = try row.decode("silence")
         lostBatches = try row.decode("lost_batches")
         partitions = try row.decode("partitions")
-        snapshotAge = try row.decode("snapshot_age", as: Double?.self).map { .seconds($0) }
+        snapshotAge = try row.decode("snapshot_age")
         snapshotTransactions = try row.decode("snapshot_transactions")
         seesAllSessions = try row.decode("sees_all_sessions")
         feedPosition = try row.decode("feed_position")
-        feedUntold = try row.decode("feed_untold", as: Double?.self).map { .seconds($0) }
+        feedUntold = try row.decode("feed_untold")
         feedLag = try row.decode("feed_lag")
     }
 }

@@ -11,11 +11,11 @@ package struct OutboxStatistics: Hashable, Statistics {
     package static let countedTo: Int64 = 10_000
 
     /// Reads the statistics; for the role worker.
-    package static let statement = Statement(.outboxReadStatistics)
+    package static let statement = Statement.outboxStatistics()
 
     /// Decodes a row of ``statement``.
     package init(_ row: Row) throws {
         open = try row.decode("open")
-        oldest = try row.decode("oldest", as: Double?.self).map { .seconds(max($0, 0)) }
+        oldest = try row.decode("oldest", as: Duration?.self).map { max($0, .zero) }
     }
 }

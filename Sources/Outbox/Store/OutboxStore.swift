@@ -13,57 +13,45 @@ struct OutboxStore: Sendable {
 
     /// False when there is a later lease.
     func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict) async throws -> Bool {
-        try await !pool.query(Self.settle(call, verdict)).isEmpty
+        try await pool.query(Self.settle(call, verdict))[0].decode(0)
     }
 
     /// Ends a lease without a result.
     func release(_ call: LeasedCall) async throws {
-        _ = try await pool.query(Statement(.outboxReleaseCall, ["call_id": call.callID, "epoch": call.epoch]))
+        _ = try await pool.query(.outboxReleaseCall(callID: call.callID, epoch: call.epoch))
     }
 
     static func lease(_ kinds: [String], in lanes: [CallLane], atMost count: Int, for length: Duration) -> Statement {
-        Statement(
-            .outboxLeaseCalls,
-            [
-                "bundle_ids": lanes.map(\.bundleID), "environments": lanes.map(\.environment.rawValue), "kinds": kinds, "limit": count,
-                "lease_milliseconds": length.milliseconds,
-            ]
+        .outboxLeaseCalls(
+            bundleIDs: lanes.map(\.bundleID),
+            environments: lanes.map(\.environment.rawValue),
+            kinds: kinds,
+            limit: Int64(count),
+            lease: length
         )
     }
 
-    /// Returns a row unless there is a later lease.
+    /// Returns whether the lease is the latest.
     static func settle(_ call: LeasedCall, _ verdict: CallRules.Verdict) -> Statement {
         switch verdict {
         case .answer(let bodies):
             answer(call, bodies)
         case .page(let bodies, let answer, let next):
-            self.answer(call, bodies, answer: String(decoding: answer, as: UTF8.self), next: next)
+            self.answer(call, bodies, answer: JSONText(String(decoding: answer, as: UTF8.self)), next: next)
         case .refuse(let reason): end(call, state: "refused", reason, fallsBack: true)
         case .deny(let reason): end(call, state: "refused", reason, fallsBack: false)
         case .giveUp(let reason): end(call, state: "given_up", reason, fallsBack: true)
         case .postpone(let reason, let delay, let countsAttempt):
-            Statement(
-                .outboxPostponeCall,
-                [
-                    "call_id": call.callID, "epoch": call.epoch, "reason": reason, "delay_milliseconds": delay.milliseconds,
-                    "counts_attempt": countsAttempt,
-                ]
-            )
+            Statement.postponeCall(callID: call.callID, epoch: call.epoch, reason: reason, delay: delay, countsAttempt: countsAttempt)
         }
     }
 
-    private static func answer(_ call: LeasedCall, _ bodies: [[UInt8]], answer: String? = nil, next: [UInt8]? = nil) -> Statement {
-        Statement(
-            .outboxAnswerCall,
-            ["call_id": call.callID, "epoch": call.epoch, "bodies": bodies, "answer": answer, "next": next]
-        )
+    private static func answer(_ call: LeasedCall, _ bodies: [[UInt8]], answer: JSONText? = nil, next: [UInt8]? = nil) -> Statement {
+        .answerCall(callID: call.callID, epoch: call.epoch, bodies: bodies, answer: answer, next: next)
     }
 
     private static func end(_ call: LeasedCall, state: String, _ reason: String, fallsBack: Bool) -> Statement {
-        Statement(
-            .outboxEndCall,
-            ["call_id": call.callID, "epoch": call.epoch, "state": state, "reason": reason, "falls_back": fallsBack]
-        )
+        .endCall(callID: call.callID, epoch: call.epoch, state: state, reason: reason, fallsBack: fallsBack)
     }
 }
 

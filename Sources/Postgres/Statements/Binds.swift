@@ -1,5 +1,5 @@
 /// A statement's binds in the binary format, ready to be sent.
-struct Binds: Sendable {
+package struct Binds: Sendable {
     /// The range of each value in the buffer; nil for NULL.
     private(set) var ranges: [Range<Int>?] = []
     private(set) var types: [UInt32] = []
@@ -7,13 +7,15 @@ struct Binds: Sendable {
     /// Why the statement cannot be sent. An interpolation cannot throw, so the error is kept until then.
     private(set) var failure: PostgresError?
 
+    package init() {}
+
     var count: Int { types.count }
 
     /// The protocol counts parameters in 16 bits.
     private static let limit = 65_535
 
     /// - Parameter name: The bind's name in errors; nil shows its number.
-    mutating func append<Value: PostgresEncodable>(_ value: Value, named name: String? = nil) {
+    package mutating func append<Value: PostgresEncodable>(_ value: Value, named name: String? = nil) {
         types.append(Value.postgresType.oid)
         guard count <= Self.limit else { return refuse(PostgresError(.invalidBind, "a statement has more than \(Self.limit) binds")) }
         guard !value.isPostgresNull else { return ranges.append(nil) }

@@ -17,7 +17,9 @@ package struct Statement: Sendable {
         binds = statement.binds
     }
 
-    init(sql: String, binds: Binds) {
+    /// - Parameter sql: with a placeholder for each of the binds.
+    package init(name: String? = nil, sql: String, binds: Binds) {
+        self.name = name
         self.sql = sql
         self.binds = binds
     }

@@ -36,6 +36,8 @@ extension Int64: PostgresScalar {
 
 /// `Int` is sent as `int8`.
 extension Int: PostgresScalar {
+    package typealias Scalar = Int64
+
     package static var postgresType: PostgresType { .int8 }
 
     package static func accepts(typeOID: UInt32) -> Bool { Int64.accepts(typeOID: typeOID) }

@@ -21,6 +21,8 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 }
 
 extension Optional: PostgresArrayElement where Wrapped: PostgresScalar {
+    package typealias Scalar = Wrapped.Scalar
+
     package static var postgresArrayType: PostgresType { Wrapped.postgresArrayType }
 
     package static func encode(elements: [Wrapped?], into buffer: inout BindBuffer) throws(PostgresError) {

@@ -11,7 +11,9 @@ package protocol PostgresScalar: PostgresEncodable, PostgresDecodable, PostgresA
 }
 
 /// A type whose arrays can be bound: scalars and optionals of scalars as arrays, `UInt8` as `bytea`.
-package protocol PostgresArrayElement: Sendable {
+package protocol PostgresArrayElement<Scalar>: Sendable {
+    /// The type of an element that is not NULL.
+    associatedtype Scalar = Self
     static var postgresArrayType: PostgresType { get }
     static func encode(elements: [Self], into buffer: inout BindBuffer) throws(PostgresError)
     static func decode(elementsOf field: Field) throws(PostgresError) -> [Self]

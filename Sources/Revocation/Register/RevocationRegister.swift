@@ -10,12 +10,12 @@ package struct RevocationRegister: Sendable {
 
     /// The revocations that have an effect.
     package static func revocations(_ connection: Connection) async throws -> Revocations {
-        try revocations(try await connection.query(Statement(.certificateRevocations)))
+        try revocations(try await connection.query(.certificateRevocations()))
     }
 
     /// The revocations that have an effect, for a role that may read certificates.
     package static func revocations(_ transaction: Transaction) async throws -> Revocations {
-        try revocations(try await transaction.query(Statement(.certificateRevocations)))
+        try revocations(try await transaction.query(.certificateRevocations()))
     }
 
     private static func revocations(_ rows: Rows) throws -> Revocations {
@@ -36,15 +36,13 @@ package struct RevocationRegister: Sendable {
 
     /// Records that certificates sign.
     func see(_ seen: [IssuedCertificate]) async throws {
-        _ = try await pool.query(
-            Statement(.certificateSee, ["certificates": seen.map(\.certificate.der), "issuers": seen.map(\.issuer.der)])
-        )
+        _ = try await pool.query(.seeCertificates(certificates: seen.map(\.certificate.der), issuers: seen.map(\.issuer.der)))
     }
 
     /// Leases the next certificate that is due.
     func lease(for length: Duration) async throws -> LeasedCertificate? {
         let seconds = Int32(clamping: length.milliseconds / 1000)
-        return try await pool.query(Statement(.certificateLease, ["seconds": seconds])).first.map(LeasedCertificate.init)
+        return try await pool.query(.leaseCertificate(seconds: seconds)).first.map(LeasedCertificate.init)
     }
 
     /// False when there is a later lease.
@@ -57,14 +55,17 @@ package struct RevocationRegister: Sendable {
             status = found == nil ? "good" : "revoked"
         case .unanswered(let reason): error = reason
         }
-        let statement = Statement(
-            .certificateSettle,
-            [
-                "fingerprint": leased.fingerprint, "epoch": leased.epoch, "status": status, "this_update": validity?.thisUpdate,
-                "next_update": validity?.nextUpdate, "revoked_at": revocation?.time, "reason": revocation?.reason.rawValue,
-                "error": error, "wait_ms": wait.milliseconds,
-            ]
+        let statement = Statement.settleCertificate(
+            fingerprint: leased.fingerprint,
+            epoch: leased.epoch,
+            status: status,
+            thisUpdate: validity?.thisUpdate,
+            nextUpdate: validity?.nextUpdate,
+            revokedAt: revocation?.time,
+            reason: revocation?.reason.rawValue,
+            error: error,
+            waitMS: wait.milliseconds
         )
-        return try await pool.query(statement).first?.decode("is_ours") ?? false
+        return try await pool.query(statement).first?.decode(0) ?? false
     }
 }

@@ -15,7 +15,7 @@ package struct BudgetStatistics: Hashable, Statistics {
     package let budgets: [Budget]
 
     /// For the role worker.
-    package static let statement = Statement(.serverAPIReadBudgets)
+    package static let statement = Statement.serverAPIReadBudgets()
 
     package init(_ row: Row) throws {
         let endpoints: [String] = try row.decode("endpoints", as: [String]?.self) ?? []

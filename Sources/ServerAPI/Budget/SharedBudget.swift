@@ -42,7 +42,7 @@ package final class SharedBudget: APIBudget {
             if outage.ended() { logger.notice("the budget of the App Store Server API can be used again") }
             let granted = Int(try row.decode("granted", as: Int32.self))
             guard granted > 0 else {
-                return .wait(.milliseconds(try row.decode("wait_milliseconds", as: Int64.self)), isBlocked: try row.decode("is_blocked"))
+                return .wait(try row.decode("wait"), isBlocked: try row.decode("is_blocked"))
             }
             wallets.withLock { $0[name, default: BudgetWallet()].fill(granted, at: .now) }
             return .granted
@@ -70,23 +70,17 @@ package final class SharedBudget: APIBudget {
     }
 
     static func take(_ endpoint: ServerAPIEndpoint, _ lane: CallLane, _ urgency: ServerAPIClass, wanted: Int, share: Double) -> Statement {
-        Statement(
-            .serverAPITakeBudget,
-            [
-                "bundle_id": lane.bundleID, "environment": lane.environment.rawValue, "endpoint": endpoint.rawValue,
-                "setting": endpoint.documentedRate * share * (lane.environment == .sandbox ? 0.1 : 1), "class": urgency.rawValue,
-                "wanted": wanted,
-            ]
+        .takeAPIBudget(
+            bundleID: lane.bundleID,
+            environment: lane.environment.rawValue,
+            endpoint: endpoint.rawValue,
+            setting: endpoint.documentedRate * share * (lane.environment == .sandbox ? 0.1 : 1),
+            class: Int32(urgency.rawValue),
+            wanted: Int32(clamping: wanted)
         )
     }
 
     static func block(_ endpoint: ServerAPIEndpoint, _ lane: CallLane, for delay: Duration?) -> Statement {
-        Statement(
-            .serverAPIBlockEndpoint,
-            [
-                "bundle_id": lane.bundleID, "environment": lane.environment.rawValue, "endpoint": endpoint.rawValue,
-                "delay_milliseconds": delay?.milliseconds,
-            ]
-        )
+        .blockAPIEndpoint(bundleID: lane.bundleID, environment: lane.environment.rawValue, endpoint: endpoint.rawValue, delay: delay)
     }
 }

@@ -29,7 +29,7 @@ package enum KeyEnd: Hashable, Sendable {
         if case .at(let instant) = self { PostgresTimestamp(millisecondsSince1970: instant.millisecondsSince1970) } else { nil }
     }
 
-    var seconds: Int64? {
-        if case .after(let seconds) = self { seconds } else { nil }
+    var duration: Duration? {
+        if case .after(let seconds) = self { .seconds(seconds) } else { nil }
     }
 }

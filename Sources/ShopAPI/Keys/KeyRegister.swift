@@ -42,12 +42,14 @@ package struct KeyRegister: Sendable {
         until end: KeyEnd? = nil
     ) async throws -> Int32 {
         let rows = try await connection.query(
-            Statement(
-                .shopMakeKey,
-                [
-                    "key_hash": key.hash, "name": name, "bundle_ids": bundleIDs, "environments": environments.map(\.rawValue),
-                    "verbs": verbs.map(\.rawValue), "expires_at": end?.instant, "expires_in": end?.seconds,
-                ]
+            .shopMakeKey(
+                keyHash: key.hash,
+                name: name,
+                bundleIDs: bundleIDs,
+                environments: environments.map(\.rawValue),
+                verbs: verbs.map(\.rawValue),
+                expiresAt: end?.instant,
+                expiresIn: end?.duration
             )
         )
         return try rows[rows.startIndex].decode("key_id")
@@ -55,15 +57,15 @@ package struct KeyRegister: Sendable {
 
     /// All keys, oldest first.
     package func entries() async throws -> [Entry] {
-        try await connection.query(Statement(.shopListKeys)).map(Entry.init)
+        try await connection.query(.shopListKeys()).map(Entry.init)
     }
 
     /// Revokes a key; false when it was already revoked.
     ///
     /// - Throws: `PostgresError`, with state `no_data_found` for an unknown number.
     package func revoke(_ keyID: Int32) async throws -> Bool {
-        let rows = try await connection.query(Statement(.shopRevokeKey, ["key_id": keyID]))
-        return try rows[rows.startIndex].decode("revoked")
+        let rows = try await connection.query(.revokeAPIKey(keyID: keyID))
+        return try rows[rows.startIndex].decode(0)
     }
 }
 

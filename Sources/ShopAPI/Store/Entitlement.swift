@@ -9,7 +9,7 @@ struct Entitlement: Sendable {
 
     /// Reads the entitlements of a user, active or not, in the apps of the key.
     static func statement(of user: String, in environment: AppStoreEnvironment, key: KeyScope) -> Statement {
-        Statement(.shopReadEntitlements, ["key_hash": key.hash, "environment": environment.rawValue, "user_id": user])
+        .apiEntitlements(keyHash: key.hash, environment: environment.rawValue, userID: user)
     }
 
     init(_ row: Row) throws {

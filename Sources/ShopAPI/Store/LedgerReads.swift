@@ -75,7 +75,7 @@ extension ShopStore {
         _ read: (Rows) throws -> [Value]
     ) async throws(Problem) -> (values: [Value], end: FeedEnd)? {
         try await perform(statement, for: verb) { connection in
-            let end = try FeedEnd(await connection.query(Statement(.shopReadFeedEnd)))
+            let end = try FeedEnd(await connection.query(.feedEnd()))
             if let minimum, end < minimum { return nil }
             return (try read(try await connection.query(statement)), end)
         }

@@ -16,14 +16,15 @@ extension ShopStore {
         limit: Int32,
         key: KeyScope
     ) async throws(Problem) -> [JSONObject] {
-        let statement = Statement(
-            .shopReadConsumption,
-            [
-                "key_hash": key.hash, "environment": environment.rawValue, "transaction_id": transaction, "state": state, "limit": limit,
-            ]
+        let statement = Statement.apiConsumption(
+            keyHash: key.hash,
+            environment: environment.rawValue,
+            transactionID: transaction,
+            state: state,
+            maxRequests: limit
         )
         return try await rows(statement, for: .readConsumption) { rows in
-            try rows.map { try JSONParser().parseObject(Array(try $0.decode("request", as: String.self).utf8)) }
+            try rows.map { try JSONParser().parseObject(Array(try $0.decode(0, as: String.self).utf8)) }
         }
     }
 
@@ -36,14 +37,17 @@ extension ShopStore {
         with answer: ConsumptionAnswer,
         key: KeyScope
     ) async throws(Problem) {
-        let statement = Statement(
-            .shopAnswerConsumption,
-            [
-                "key_hash": key.hash, "environment": environment.rawValue, "transaction_id": transaction, "consented": answer.consented,
-                "delivery": answer.delivery, "sample": answer.sample, "percentage": answer.percentage, "preference": answer.preference,
-                "evidence": answer.evidence,
-                "details": answer.details.map { JSONSerializer.text($0) },
-            ]
+        let statement = Statement.apiAnswerConsumption(
+            keyHash: key.hash,
+            environment: environment.rawValue,
+            transactionID: transaction,
+            consented: answer.consented,
+            delivery: answer.delivery,
+            sample: answer.sample,
+            percentage: answer.percentage,
+            preference: answer.preference,
+            evidence: answer.evidence,
+            details: answer.details.map { JSONText(JSONSerializer.text($0)) }
         )
         try await rows(statement, for: .answerConsumption) { rows in
             let row = rows[rows.startIndex]
@@ -54,15 +58,15 @@ extension ShopStore {
 
     /// Records a consent, and returns since when the one in force has been given.
     func giveConsent(of user: String, evidence: String, key: KeyScope) async throws(Problem) -> Timestamp {
-        let statement = Statement(.shopGiveConsent, ["key_hash": key.hash, "user_id": user, "evidence": evidence])
+        let statement = Statement.apiGiveConsent(keyHash: key.hash, userID: user, evidence: evidence)
         return try await rows(statement, for: .writeConsents) { rows in
-            try rows[rows.startIndex].decode("given_at", as: PostgresTimestamp.self).timestamp
+            try rows[rows.startIndex].decode(0, as: PostgresTimestamp.self).timestamp
         }
     }
 
     /// Withdraws the consent of a user; false when none is in force.
     func withdrawConsent(of user: String, key: KeyScope) async throws(Problem) -> Bool {
-        let statement = Statement(.shopWithdrawConsent, ["key_hash": key.hash, "user_id": user])
-        return try await rows(statement, for: .writeConsents) { try $0[$0.startIndex].decode("withdrawn") }
+        let statement = Statement.apiWithdrawConsent(keyHash: key.hash, userID: user)
+        return try await rows(statement, for: .writeConsents) { try $0[$0.startIndex].decode(0) }
     }
 }

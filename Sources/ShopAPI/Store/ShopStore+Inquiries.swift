@@ -21,13 +21,13 @@ extension ShopStore {
     ///
     /// - Throws: status 409 or 422 for what cannot be asked so.
     func ask(_ request: AppleRequest, key: KeyScope, verb: Verb) async throws(Problem) -> Int64 {
-        let statement = Statement(
-            .shopRequestApple,
-            [
-                "key_hash": key.hash, "kind": request.kind, "id": request.id,
-                "details": JSONSerializer.text(request.details), "bundle_id": request.bundleID,
-                "environment": request.environment?.rawValue,
-            ]
+        let statement = Statement.apiRequestApple(
+            keyHash: key.hash,
+            kind: request.kind,
+            id: request.id,
+            details: JSONText(JSONSerializer.text(request.details)),
+            bundleID: request.bundleID,
+            environment: request.environment?.rawValue
         )
         return try await rows(statement, for: verb) { rows in
             let row = rows[rows.startIndex]
@@ -40,8 +40,8 @@ extension ShopStore {
 
     /// The state of a call; nil when no such call is covered by the key.
     func call(_ id: Int64, key: KeyScope) async throws(Problem) -> JSONObject? {
-        try await rows(Statement(.shopReadCall, ["key_hash": key.hash, "call_id": id]), for: .makeInquiries) { rows in
-            guard let text: String = try rows[rows.startIndex].decode("call") else { return nil }
+        try await rows(.apiCall(keyHash: key.hash, callID: id), for: .makeInquiries) { rows in
+            guard let text: String = try rows[rows.startIndex].decode(0) else { return nil }
             return try JSONParser().parseObject(Array(text.utf8))
         }
     }

@@ -21,17 +21,17 @@ struct ShopStore: Sendable {
 
     /// The scope of the key with that hash; nil for an unknown or revoked key.
     func scope(ofKey hash: [UInt8]) async throws(Problem) -> KeyScope? {
-        try await rows(Statement(.shopReadKey, ["key_hash": hash])) { rows in try rows.first.map { try KeyScope($0, hash: hash) } }
+        try await rows(.apiKey(keyHash: hash)) { rows in try rows.first.map { try KeyScope($0, hash: hash) } }
     }
 
     /// Makes a Production order, or returns the equal order with the same number; nil when a different order has the number.
     func makeOrder(_ request: OrderRequest, key: KeyScope) async throws(Problem) -> (order: Order, isNew: Bool)? {
-        let statement = Statement(
-            .shopCreateOrder,
-            [
-                "key_hash": key.hash, "user_id": request.user, "product_id": request.product, "order_no": request.no,
-                "bundle_id": request.bundleID,
-            ]
+        let statement = Statement.shopCreateOrder(
+            keyHash: key.hash,
+            userID: request.user,
+            productID: request.product,
+            orderNo: request.no,
+            bundleID: request.bundleID
         )
         return try await rows(statement, for: .createOrders) { rows in
             let row = rows[rows.startIndex]
@@ -43,7 +43,7 @@ struct ShopStore: Sendable {
 
     /// An order; nil when no order with that number is covered by the key.
     func order(_ no: UUID, in environment: AppStoreEnvironment, key: KeyScope) async throws(Problem) -> Order? {
-        let statement = Statement(.shopReadOrder, ["key_hash": key.hash, "environment": environment.rawValue, "order_no": no])
+        let statement = Statement.apiOrder(keyHash: key.hash, environment: environment.rawValue, orderNo: no)
         return try await rows(statement, for: .readOrders) { try $0.first.map(Order.init) }
     }
 
@@ -54,12 +54,15 @@ struct ShopStore: Sendable {
         _ filter: OrderFilter,
         key: KeyScope
     ) async throws(Problem) -> OrderPage {
-        let statement = Statement(
-            .shopReadOrders,
-            [
-                "key_hash": key.hash, "environment": environment.rawValue, "user_id": user, "status": filter.status,
-                "product_id": filter.product, "before_at": filter.after?.at, "before_no": filter.after?.no, "limit": filter.limit + 1,
-            ]
+        let statement = Statement.apiUserOrders(
+            keyHash: key.hash,
+            environment: environment.rawValue,
+            userID: user,
+            status: filter.status,
+            productID: filter.product,
+            beforeAt: filter.after?.at,
+            beforeNo: filter.after?.no,
+            maxOrders: filter.limit + 1
         )
         let orders = try await rows(statement, for: .readOrders) { try $0.map(Order.init) }
         let page = Array(orders.prefix(Int(filter.limit)))
@@ -68,16 +71,16 @@ struct ShopStore: Sendable {
 
     /// Stores a client's transaction for the worker and returns its event id.
     func store(_ submission: ClientSubmission, key: KeyScope) async throws(Problem) -> Int64 {
-        let statement = Statement(.shopSubmitTransaction, ["key_hash": key.hash, "body": submission.body])
-        return try await rows(statement, for: .submitTransactions) { try $0[$0.startIndex].decode("event_id") }
+        let statement = Statement.apiSubmitTransaction(keyHash: key.hash, body: submission.body)
+        return try await rows(statement, for: .submitTransactions) { try $0[$0.startIndex].decode(0) }
     }
 
     /// Stores a client's receipt for the worker and returns its event id.
     ///
     /// - Parameter body: the body of a ``ClientReceipt``.
     func storeReceipt(_ body: [UInt8], key: KeyScope) async throws(Problem) -> Int64 {
-        let statement = Statement(.shopSubmitReceipt, ["key_hash": key.hash, "body": body])
-        return try await rows(statement, for: .submitReceipts) { try $0[$0.startIndex].decode("event_id") }
+        let statement = Statement.apiSubmitReceipt(keyHash: key.hash, body: body)
+        return try await rows(statement, for: .submitReceipts) { try $0[$0.startIndex].decode(0) }
     }
 
     /// The charges that are in the ledger, in the given order, each with whether this user owns it.
@@ -87,9 +90,11 @@ struct ShopStore: Sendable {
         for user: String,
         key: KeyScope
     ) async throws(Problem) -> [ReceiptCharge] {
-        let statement = Statement(
-            .shopReadReceiptCharges,
-            ["key_hash": key.hash, "environment": environment.rawValue, "transaction_ids": transactionIDs, "user_id": user]
+        let statement = Statement.apiReceiptCharges(
+            keyHash: key.hash,
+            environment: environment.rawValue,
+            transactionIDs: transactionIDs,
+            userID: user
         )
         return try await rows(statement, for: .submitReceipts) { try $0.map(ReceiptCharge.init) }
     }
@@ -98,7 +103,7 @@ struct ShopStore: Sendable {
     ///
     /// - Parameter callKey: see ``ReceiptOutline/callKey``.
     func verifyReceiptCall(_ callKey: String, key: KeyScope) async throws(Problem) -> VerifyReceiptCall {
-        let statement = Statement(.shopReadReceiptQuestion, ["key_hash": key.hash, "call_key": callKey])
+        let statement = Statement.apiReceiptQuestion(keyHash: key.hash, callKey: callKey)
         return try await rows(statement, for: .readEvents) { try $0.first.map(VerifyReceiptCall.init) ?? .notNeeded }
     }
 
@@ -106,7 +111,7 @@ struct ShopStore: Sendable {
     ///
     /// - Parameter withSubmission: whether to read the posted body, which polling for the outcome does not need.
     func event(_ eventID: Int64, withSubmission: Bool, key: KeyScope) async throws(Problem) -> ClientEvent? {
-        let statement = Statement(.shopReadEvent, ["key_hash": key.hash, "event_id": eventID, "with_submission": withSubmission])
+        let statement = Statement.apiEvent(keyHash: key.hash, eventID: eventID, withSubmission: withSubmission)
         return try await rows(statement, for: .readEvents) {
             try $0.first.map { try ClientEvent($0, eventID: eventID) }
         }
@@ -119,13 +124,13 @@ struct ShopStore: Sendable {
 
     /// Sets the owner of a contract; false when no known purchase of it is covered by the key.
     func link(_ contract: String, in environment: AppStoreEnvironment, to user: String, key: KeyScope) async throws(Problem) -> Bool {
-        let statement = Statement(
-            .shopLinkOwner,
-            [
-                "key_hash": key.hash, "environment": environment.rawValue, "original_transaction_id": contract, "user_id": user,
-            ]
+        let statement = Statement.apiLinkOwner(
+            keyHash: key.hash,
+            environment: environment.rawValue,
+            originalTransactionID: contract,
+            userID: user
         )
-        return try await rows(statement, for: .linkContracts) { try $0[$0.startIndex].decode("linked") }
+        return try await rows(statement, for: .linkContracts) { try $0[$0.startIndex].decode(0) }
     }
 
     /// - Parameter verb: the verb that the statement needs; nil for a statement without a key.

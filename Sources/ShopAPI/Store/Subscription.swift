@@ -10,10 +10,7 @@ struct Subscription: Sendable {
 
     /// Reads a contract; no row when none is covered by the key.
     static func statement(of contract: String, in environment: AppStoreEnvironment, key: KeyScope) -> Statement {
-        Statement(
-            .shopReadSubscription,
-            ["key_hash": key.hash, "environment": environment.rawValue, "original_transaction_id": contract]
-        )
+        .apiSubscription(keyHash: key.hash, environment: environment.rawValue, originalTransactionID: contract)
     }
 
     init(_ row: Row) throws {

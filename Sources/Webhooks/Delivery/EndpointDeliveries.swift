@@ -10,9 +10,9 @@ struct EndpointDeliveries: Sendable {
     enum Action: Sendable {
         /// Send an entry, and call ``finished(_:_:after:at:using:)``.
         case send(FeedEntry)
-        /// Call `webhook_take`, and ``took(_:for:at:)`` or ``databaseFailed(at:using:)``.
+        /// Call `appstore.take_deliveries`, and ``took(_:for:at:)`` or ``databaseFailed(at:using:)``.
         case take(TakeRequest)
-        /// Call `webhook_settle`, and ``settled(_:isOurs:at:)`` or ``databaseFailed(at:using:)``.
+        /// Call `appstore.settle_deliveries`, and ``settled(_:isOurs:at:)`` or ``databaseFailed(at:using:)``.
         case settle(DeliverySettlement)
         /// Ask again at this time, or when something has happened.
         case wait(until: Instant)

@@ -7,7 +7,7 @@ struct WebhookStore: Sendable {
 
     /// Leases endpoints that no process serves.
     func lease(atMost slots: Int, seconds: Int) async throws -> [EndpointLease] {
-        let rows = try await pool.query(Statement(.webhookLease, ["slots": Int32(slots), "seconds": Int32(seconds)]))
+        let rows = try await pool.query(.leaseEndpoints(slots: Int32(slots), seconds: Int32(seconds)))
         return try rows.map(EndpointLease.init)
     }
 
@@ -20,12 +20,11 @@ struct WebhookStore: Sendable {
 
     /// Renews leases. Returns the endpoints that still are ours.
     func poll(_ endpoints: [(name: String, epoch: Int64, after: Int64)], seconds: Int) async throws -> [Polled] {
-        let statement = Statement(
-            .webhookPoll,
-            [
-                "names": endpoints.map(\.name), "epochs": endpoints.map(\.epoch), "after": endpoints.map(\.after),
-                "seconds": Int32(seconds),
-            ]
+        let statement = Statement.pollEndpoints(
+            names: endpoints.map(\.name),
+            epochs: endpoints.map(\.epoch),
+            after: endpoints.map(\.after),
+            seconds: Int32(seconds)
         )
         return try await pool.query(statement).map { row in
             Polled(name: try row.decode("name"), hasWork: try row.decode("has_work"), settings: try EndpointSettings(row))
@@ -33,12 +32,14 @@ struct WebhookStore: Sendable {
     }
 
     func take(_ request: TakeRequest, name: String, epoch: Int64) async throws -> TakenEntries {
-        let statement = Statement(
-            .webhookTake,
-            [
-                "name": name, "epoch": epoch, "after": request.after, "in_flight": request.known, "most": Int32(request.most),
-                "most_redelivered": Int32(request.mostRedelivered), "most_bytes": Int32(clamping: request.mostBytes),
-            ]
+        let statement = Statement.takeDeliveries(
+            name: name,
+            epoch: epoch,
+            after: request.after,
+            inFlight: request.known,
+            most: Int32(request.most),
+            mostRedelivered: Int32(request.mostRedelivered),
+            mostBytes: Int32(clamping: request.mostBytes)
         )
         var taken = TakenEntries()
         for row in try await pool.query(statement) {
@@ -55,12 +56,12 @@ struct WebhookStore: Sendable {
     /// False when another lease has begun.
     func settle(_ settlement: DeliverySettlement, name: String, epoch: Int64) async throws -> Bool {
         let rows = try await pool.query(settlement.statement(name: name, epoch: epoch))
-        return try rows.first?.decode("is_ours") ?? false
+        return try rows.first?.decode(0) ?? false
     }
 
     /// Ends a lease.
     func release(name: String, epoch: Int64) async throws {
-        _ = try await pool.query(Statement(.webhookRelease, ["name": name, "epoch": epoch]))
+        _ = try await pool.query(.releaseEndpoint(name: name, epoch: epoch))
     }
 }
 
@@ -72,21 +73,28 @@ extension DeliverySettlement {
         let attempts: [Int32] = reports.map { Int32($0.attempts) }
         let answerBytes: [Int64] = reports.map { Int64($0.answerBytes) }
         let (through, ids): ([Int64], [Int64]) = redeliveredThrough.map { ([$0.position], [$0.id]) } ?? ([], [])
-        return Statement(
-            .webhookSettle,
-            [
-                "name": name, "epoch": epoch, "position": position,
-                "positions": reports.map(\.position),
-                "subjects": reports.map(\.subject),
-                "results": reports.map(\.result.rawValue),
-                "attempts": attempts, "wait_ms": waits, "statuses": statuses, "milliseconds": milliseconds, "answer_bytes": answerBytes,
-                "answers": reports.map(\.answer),
-                "errors": reports.map(\.error),
-                "redeliveries": reports.map(\.redeliveryID),
-                "failures": Int32(clamping: failures), "is_failing": isFailing, "open_for_ms": openFor?.milliseconds,
-                "probes": Int32(clamping: probes), "disable_because": disableBecause,
-                "redelivered_through": through, "redelivery_ids": ids,
-            ]
+        return .settleDeliveries(
+            name: name,
+            epoch: epoch,
+            position: position,
+            positions: reports.map(\.position),
+            subjects: reports.map(\.subject),
+            results: reports.map(\.result.rawValue),
+            attempts: attempts,
+            waitMS: waits,
+            statuses: statuses,
+            milliseconds: milliseconds,
+            answerBytes: answerBytes,
+            answers: reports.map(\.answer),
+            errors: reports.map(\.error),
+            redeliveries: reports.map(\.redeliveryID),
+            failures: Int32(clamping: failures),
+            isFailing: isFailing,
+            openForMS: openFor?.milliseconds,
+            probes: Int32(clamping: probes),
+            disableBecause: disableBecause,
+            redeliveredThrough: through,
+            redeliveryIDs: ids
         )
     }
 }

@@ -67,9 +67,9 @@ struct EndpointLeaseTests {
     @Test func `a worker that shuts down gives the endpoint to another at once`() async throws {
         let scene = try await EndpointScene.make()
         let lease = try #require(try await scene.lease().first)
-        _ = try await scene.query(Statement(.webhookRelease, ["name": "crm", "epoch": lease.epoch + 1]))
+        _ = try await scene.query(.releaseEndpoint(name: "crm", epoch: lease.epoch + 1))
         #expect(try await scene.lease() == [])
-        _ = try await scene.query(Statement(.webhookRelease, ["name": "crm", "epoch": lease.epoch]))
+        _ = try await scene.query(.releaseEndpoint(name: "crm", epoch: lease.epoch))
         #expect(try await scene.lease().map(\.epoch) == [lease.epoch + 1])
     }
 

@@ -58,7 +58,7 @@ struct EndpointOperationTests {
         try await scene.operate(
             #"SELECT appstore.change_endpoint('crm', '{"url": "https://example.org/", "max_in_flight": 2, "environments": ["Sandbox"]}')"#
         )
-        let poll = Statement(.webhookPoll, ["names": ["crm"], "epochs": [lease.epoch], "after": [0], "seconds": 30])
+        let poll = Statement.pollEndpoints(names: ["crm"], epochs: [lease.epoch], after: [0], seconds: 30)
         let row = try #require(try await scene.query(poll).first)
         #expect(try row.decode("url", as: String.self) == "https://example.org/")
         #expect(try row.decode("max_in_flight", as: Int32.self) == 2)

@@ -60,8 +60,8 @@ struct EndpointScene {
     }
 
     /// The names and epochs of the leases.
-    func lease(_ slots: Int = 10) async throws -> [Lease] {
-        try await query(Statement(.webhookLease, ["slots": slots, "seconds": 30])).map { row in
+    func lease(_ slots: Int32 = 10) async throws -> [Lease] {
+        try await query(.leaseEndpoints(slots: slots, seconds: 30)).map { row in
             Lease(
                 name: try row.decode("name"),
                 epoch: try row.decode("epoch"),
@@ -107,7 +107,7 @@ struct EndpointScene {
 
     @discardableResult
     func settle(_ lease: Lease, upTo position: Int64? = nil, _ reports: [Report], _ breaker: Breaker = Breaker()) async throws -> Bool {
-        try await query(.settling(lease, upTo: position, reports, breaker))[0].decode("is_ours")
+        try await query(.settling(lease, upTo: position, reports, breaker))[0].decode(0)
     }
 
     /// `position subject attempts state` of each exception, in order; times are in whole minutes.
@@ -156,7 +156,7 @@ struct EndpointScene {
 
 extension Statement {
     static func polling(_ leases: [Lease], after: [Int64]) -> Statement {
-        Statement(.webhookPoll, ["names": leases.map(\.name), "epochs": leases.map(\.epoch), "after": after, "seconds": 30])
+        .pollEndpoints(names: leases.map(\.name), epochs: leases.map(\.epoch), after: after, seconds: 30)
     }
 
     static func taking(
@@ -167,29 +167,41 @@ extension Statement {
         redelivered: Int = 4,
         bytes: Int = 1_000_000
     ) -> Statement {
-        Statement(
-            .webhookTake,
-            [
-                "name": lease.name, "epoch": lease.epoch, "after": after, "in_flight": inFlight, "most": most,
-                "most_redelivered": redelivered, "most_bytes": bytes,
-            ]
+        .takeDeliveries(
+            name: lease.name,
+            epoch: lease.epoch,
+            after: after,
+            inFlight: inFlight,
+            most: Int32(most),
+            mostRedelivered: Int32(redelivered),
+            mostBytes: Int32(bytes)
         )
     }
 
     static func settling(_ lease: Lease, upTo position: Int64?, _ reports: [Report], _ breaker: Breaker = Breaker()) -> Statement {
         let ended = breaker.redelivered
-        return Statement(
-            .webhookSettle,
-            [
-                "name": lease.name, "epoch": lease.epoch, "position": position, "positions": reports.map(\.position),
-                "subjects": reports.map(\.subject), "results": reports.map(\.result), "attempts": reports.map(\.attempts),
-                "wait_ms": reports.map(\.wait), "statuses": reports.map(\.status), "milliseconds": reports.map { _ in 12 },
-                "answer_bytes": reports.map { $0.answer.map(\.utf8.count) }, "answers": reports.map(\.answer),
-                "errors": reports.map(\.error), "redeliveries": reports.map(\.redelivery), "failures": breaker.failures,
-                "is_failing": breaker.isFailing, "open_for_ms": breaker.openForMilliseconds, "probes": breaker.probes,
-                "disable_because": breaker.disableBecause, "redelivered_through": ended.map { $0.through },
-                "redelivery_ids": ended.map { $0.id },
-            ]
+        return .settleDeliveries(
+            name: lease.name,
+            epoch: lease.epoch,
+            position: position,
+            positions: reports.map(\.position),
+            subjects: reports.map(\.subject),
+            results: reports.map(\.result),
+            attempts: reports.map { Int32($0.attempts) },
+            waitMS: reports.map(\.wait),
+            statuses: reports.map { $0.status.map(Int32.init) },
+            milliseconds: reports.map { _ in 12 as Int32 },
+            answerBytes: reports.map { report -> Int? in report.answer?.utf8.count },
+            answers: reports.map(\.answer),
+            errors: reports.map(\.error),
+            redeliveries: reports.map(\.redelivery),
+            failures: Int32(breaker.failures),
+            isFailing: breaker.isFailing,
+            openForMS: breaker.openForMilliseconds.map(Int64.init),
+            probes: Int32(breaker.probes),
+            disableBecause: breaker.disableBecause,
+            redeliveredThrough: ended.map { $0.through },
+            redeliveryIDs: ended.map { $0.id }
         )
     }
 }

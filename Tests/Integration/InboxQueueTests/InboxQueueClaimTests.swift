@@ -32,9 +32,10 @@ struct InboxQueueClaimTests {
         let from = mark == .start ? "'-infinity'" : instant
         let first = max(mark.eventID, 1)
         return try await connection.withTransaction { transaction in
-            func pages(_ file: StatementFile, _ values: [String: String]) async throws -> Int {
-                try await transaction.execute("PREPARE measured AS \(unsafeRaw: file.sql)")
-                let arguments = file.parameters.map { values[$0] ?? "NULL" }.joined(separator: ", ")
+            func pages(_ name: String, _ values: [String: String]) async throws -> Int {
+                let text = try #require(Statement.texts.first { $0.name == name })
+                try await transaction.execute("PREPARE measured AS \(unsafeRaw: text.sql)")
+                let arguments = text.binds.map { values[$0.key] ?? "NULL" }.joined(separator: ", ")
                 let plan = try await transaction.query(
                     "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE measured (\(unsafeRaw: arguments))"
                 )
@@ -42,7 +43,7 @@ struct InboxQueueClaimTests {
                 return try Self.pages(in: plan[0].decode(0))
             }
             let claim = try await pages(
-                .claim,
+                "claim",
                 [
                     "from_run_at": from, "from_event_id": "\(mark.eventID)", "contract": "\(SchemaContract.current)", "limit": "\(limit)",
                     "lane": "1", "bytes": "8000000",
@@ -50,7 +51,7 @@ struct InboxQueueClaimTests {
             )
             let last = first + Int64(limit) - 1
             let bodies = try await pages(
-                .readBodies,
+                "read_bodies",
                 [
                     "event_ids": "'{\((first...last).map(String.init).joined(separator: ","))}'", "first_event_id": "\(first)",
                     "last_event_id": "\(last)",

@@ -14,7 +14,7 @@ enum RepairBench {
     }
 
     static func statement(_ action: String, _ filter: String, after progress: String? = nil) -> Statement {
-        Statement(.repairTakeStep, ["action": action, "filter": JSONText(filter), "note": "by test", "progress": progress])
+        .repairTakeStep(action: action, filter: JSONText(filter), note: "by test", progress: progress)
     }
 
     /// Takes the step that follows this progress and commits it.

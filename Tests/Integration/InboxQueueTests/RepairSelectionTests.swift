@@ -56,7 +56,7 @@ struct RepairSelectionTests {
         ] {
             let database = try await makePair()
             let counted = try await database.withConnection(user: "appstore_operator") {
-                try await $0.query(Statement(.repairCount, ["action": action, "filter": JSONText(filter)])).map {
+                try await $0.query(.repairCount(action: action, filter: JSONText(filter))).map {
                     try $0.decode("events", as: Int64.self)
                 }
             }

@@ -8,34 +8,31 @@ extension PlanCase {
         .statement("console_find_events that failed", as: "appstore_viewer", entries: 120) { _ in find(#"{"result": "failed"}"#) },
         .statement("console_find_events of a contract", as: "appstore_viewer") { find("{}", contract: "\($0)") },
         .statement("console_find_events that wait", as: "appstore_viewer", entries: 120) { _ in find("{}", isWaiting: true) },
-        .statement("console_explain_contract", as: "appstore_viewer", entries: 120, pages: 300) {
-            Statement(
-                .consoleExplainContract,
-                ["environment": "Production", "original_transaction_id": "\($0)", "before": Int64?.none, "limit": Int32(40)]
-            )
+        .statement("explain_contract", as: "appstore_viewer", entries: 120, pages: 300) {
+            Statement.explainContract(environment: "Production", originalTransactionID: "\($0)", before: nil, maxRows: Int32(40))
         },
         .statement("console_ownership", as: "appstore_viewer") {
-            Statement(.consoleOwnership, ["environment": "Production", "original_transaction_ids": ["\($0)"]])
+            Statement.consoleOwnership(environment: "Production", originalTransactionIDs: ["\($0)"])
         },
         // It counts up to 10,000, so of an endpoint with all of them a scan ends there, too.
         .statement("console_endpoint", as: "appstore_viewer", entries: 31_000, pages: 10_000, whole: ["open_deliveries"]) { _ in
-            Statement(.consoleEndpoint, ["name": "e1"])
+            Statement.consoleEndpoint(name: "e1")
         },
         .statement("console_attempts", as: "appstore_viewer", entries: 120, pages: 300) { _ in
-            Statement(.consoleAttempts, ["name": "e1", "before": Int64?.none, "limit": Int32(40)])
+            Statement.consoleAttempts(name: "e1", before: nil, limit: Int32(40))
         },
         .statement("console_repairs", as: "appstore_viewer") { _ in
-            Statement(.consoleRepairs, ["before": Int64?.none, "limit": Int32(40)])
+            Statement.consoleRepairs(before: nil, limit: Int32(40))
         },
-        .page("console_failed", entries: 120) { Statement(.consoleFailed, ["limit": Int32(21)]) },
-        .page("console_unmatched", entries: 120) { Statement(.consoleUnmatched, ["environment": "Production", "limit": Int32(21)]) },
+        .page("console_failed", entries: 120) { Statement.consoleFailed(limit: Int32(21)) },
+        .page("console_unmatched", entries: 120) { Statement.consoleUnmatched(environment: "Production", limit: Int32(21)) },
         // It counts up to 10,000 of each endpoint.
-        .page("console_endpoints", entries: 31_000, pages: 10_000, whole: ["open_deliveries"]) { Statement(.consoleEndpoints) },
+        .page("console_endpoints", entries: 31_000, pages: 10_000, whole: ["open_deliveries"]) { Statement.consoleEndpoints() },
         .page("console_audit", entries: 120) {
-            Statement(.consoleAudit, ["from": Int64?.none, "actor": String?.none, "action": String?.none, "limit": Int32(26)])
+            Statement.consoleAudit(from: nil, actor: nil, action: nil, limit: Int32(26))
         },
         .page("console_list_sessions", whole: ["console_sessions"]) {
-            Statement(.consoleListSessions, ["before": Int64?.none, "limit": Int32(41)])
+            Statement.consoleListSessions(before: nil, limit: Int32(41))
         },
     ]
 
@@ -56,12 +53,15 @@ extension PlanCase {
     }
 
     private static func find(_ filter: String, contract: String? = nil, isWaiting: Bool = false) -> Statement {
-        Statement(
-            .consoleFindEvents,
-            [
-                "filter": JSONText(filter), "source": String?.none, "original_transaction_id": contract, "notification_uuid": String?.none,
-                "is_waiting": isWaiting, "before_microseconds": Int64?.none, "before_event_id": Int64?.none, "limit": Int32(40),
-            ]
+        .consoleFindEvents(
+            filter: JSONText(filter),
+            source: nil,
+            originalTransactionID: contract,
+            notificationUUID: nil,
+            isWaiting: isWaiting,
+            beforeMicroseconds: nil,
+            beforeEventID: nil,
+            limit: Int32(40)
         )
     }
 }

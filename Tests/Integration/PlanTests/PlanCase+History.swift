@@ -7,30 +7,32 @@ import SQL
 extension PlanCase {
     static let reading: [PlanCase] = [
         PlanCase(
-            "history_lease",
+            "lease_history_windows",
             as: "appstore_worker",
             before: "\(window) UPDATE appstore.history_windows SET is_leased = false, run_at = now();"
         ) {
             pool,
             _ in
-            let statement = Statement(
-                .historyLease,
-                ["bundle_ids": ["b"], "environments": ["Production"], "near": 2, "days": 6, "seconds": 120]
-            )
+            let statement = Statement.leaseHistoryWindows(bundleIDs: ["b"], environments: ["Production"], near: 2, days: 6, seconds: 120)
             let rows = try await pool.withConnection { try await $0.query(statement) }
             guard rows.count == 1 else { throw WrongCount(found: rows.count) }
         },
-        PlanCase("history_store_page", as: "appstore_worker", of: 20, before: window) { pool, _ in
+        PlanCase("store_history_page", as: "appstore_worker", of: 20, before: window) { pool, _ in
             let uuids = (0..<20).map { _ in UUID() }
             let dates = uuids.map { _ in PostgresTimestamp(millisecondsSince1970: 1_790_000_000_000) }
-            let statement = Statement(
-                .historyStorePage,
-                [
-                    "window_id": 1, "epoch": 1, "seconds": 120, "token": "next", "uuids": uuids, "signed_at": dates,
-                    "first_attempt_at": dates,
-                    "last_attempt_at": dates, "attempts": uuids.map { _ in Int32(1) }, "last_results": uuids.map { _ in "TIMED_OUT" },
-                    "succeeded": uuids.map { _ in false }, "bodies": uuids.map { _ in Array("{}".utf8) },
-                ]
+            let statement = Statement.storeHistoryPage(
+                windowID: 1,
+                epoch: 1,
+                seconds: 120,
+                token: "next",
+                uuids: uuids,
+                signedAt: dates,
+                firstAttemptAt: dates,
+                lastAttemptAt: dates,
+                attempts: uuids.map { _ in Int32(1) },
+                lastResults: uuids.map { _ in "TIMED_OUT" },
+                succeeded: uuids.map { _ in false },
+                bodies: uuids.map { _ in Array("{}".utf8) }
             )
             let stored = try await pool.withConnection {
                 try await $0.query(statement)[0].decode(0, as: Int32?.self)
@@ -38,18 +40,20 @@ extension PlanCase {
             guard stored == 20 else { throw WrongCount(found: Int(stored ?? -1)) }
         },
         // A step reads a thousand records, another two thousand outcomes.
-        PlanCase("history_classify", as: "appstore_worker", of: 50, pages: 300) { pool, _ in
-            _ = try await pool.withConnection { try await $0.query(Statement(.historyClassify, ["after": 0])) }
+        PlanCase("classify_history", as: "appstore_worker", of: 50, pages: 300) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(.classifyHistory(after: 0)) }
         },
-        PlanCase("history_compare", as: "appstore_worker", of: 50, entries: 200, pages: 300, before: "\(window) \(read)") { pool, _ in
-            let statement = Statement(.historyCompare, ["window_id": 1, "epoch": 1, "seconds": 120])
+        PlanCase("compare_history_window", as: "appstore_worker", of: 50, entries: 200, pages: 300, before: "\(window) \(read)") {
+            pool,
+            _ in
+            let statement = Statement.compareHistoryWindow(windowID: 1, epoch: 1, seconds: 120)
             let isDone = try await pool.withConnection {
                 try await $0.query(statement)[0].decode(0, as: Bool?.self)
             }
             guard isDone != nil else { throw WrongCount(found: 0) }
         },
-        PlanCase("history_read_statistics", as: "appstore_worker") { pool, _ in
-            _ = try await pool.withConnection { try await $0.query(Statement(.historyReadStatistics)) }
+        PlanCase("history_statistics", as: "appstore_worker") { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(.historyStatistics()) }
         },
         PlanCase("expire_history", as: "appstore_worker", of: 50, before: aged) { pool, _ in
             let rows = try await pool.withConnection { try await MaintenanceTask.ageHistory.step(on: $0)?.rows } ?? 0

@@ -4,38 +4,42 @@ import SQL
 /// What imports cost, beside an item for each customer.
 extension PlanCase {
     static let importing: [PlanCase] = [
-        PlanCase("import_lease", as: "appstore_worker", of: 5, before: chunk("90, 95, 'ask', 0, false")) { pool, _ in
-            let statement = Statement(
-                .importLease,
-                ["bundle_ids": ["b"], "environments": ["Production"], "depths": ["history"], "slots": [Int32(1)], "seconds": 120]
+        PlanCase("lease_import_chunks", as: "appstore_worker", of: 5, before: chunk("90, 95, 'ask', 0, false")) { pool, _ in
+            let statement = Statement.leaseImportChunks(
+                bundleIDs: ["b"],
+                environments: ["Production"],
+                depths: ["history"],
+                slots: [Int32(1)],
+                seconds: 120
             )
             let rows = try await pool.withConnection { try await $0.query(statement) }
             guard rows.count == 1 else { throw WrongCount(found: rows.count) }
         },
-        PlanCase("import_settle", as: "appstore_worker", of: 5, before: chunk("1, 201, 'ask', 1, true")) { pool, keys in
+        PlanCase("settle_import_item", as: "appstore_worker", of: 5, before: chunk("1, 201, 'ask', 1, true")) { pool, keys in
             for customer in keys {
-                let statement = Statement(
-                    .importSettle,
-                    [
-                        "import_id": 1, "first_line": 1, "epoch": 1, "line": customer, "bodies": [Array("{}".utf8)],
-                        "contracts": ["\(customer)", "x"], "revision": "r", "has_more": false, "seconds": 120,
-                    ]
+                let statement = Statement.settleImportItem(
+                    importID: 1,
+                    firstLine: 1,
+                    epoch: 1,
+                    line: Int32(customer),
+                    bodies: [Array("{}".utf8)],
+                    contracts: ["\(customer)", "x"],
+                    revision: "r",
+                    hasMore: false,
+                    seconds: 120
                 )
                 let did = try await pool.withConnection { try await $0.query(statement)[0].decode(0, as: String?.self) }
                 guard did == "settled" else { throw WrongCount(found: 0) }
             }
         },
-        PlanCase("import_end_lease", as: "appstore_worker", of: 5, before: chunk("20, 25, 'ask', 1, true")) { pool, _ in
-            let statement = Statement(
-                .importEndLease,
-                ["import_id": 1, "first_line": 20, "epoch": 1, "reason": nil as String?, "delay_milliseconds": 0, "counts": false]
-            )
+        PlanCase("end_import_lease", as: "appstore_worker", of: 5, before: chunk("20, 25, 'ask', 1, true")) { pool, _ in
+            let statement = Statement.endImportLease(importID: 1, firstLine: 20, epoch: 1, reason: nil, delay: .zero, counts: false)
             _ = try await pool.withConnection { try await $0.query(statement) }
         },
-        PlanCase("import_link_owners", as: "appstore_worker", of: 5, before: chunk("50, 55, 'link', 0, false", linkAt: "now()") + found) {
+        PlanCase("link_import_owners", as: "appstore_worker", of: 5, before: chunk("50, 55, 'link', 0, false", linkAt: "now()") + found) {
             pool,
             _ in
-            let did = try await pool.withConnection { try await $0.query(Statement(.importLinkOwners))[0].decode(0, as: Bool.self) }
+            let did = try await pool.withConnection { try await $0.query(.linkImportOwners())[0].decode(0, as: Bool.self) }
             guard did else { throw WrongCount(found: 0) }
         },
     ]

@@ -18,27 +18,22 @@ extension PlanCase {
             SharedBudget.take(.consumption, CallLane("b \($0)", .production), .deadline, wanted: 1, share: 0.8)
         },
         .statement("ask_apple", as: "appstore_operator") { customer in
-            Statement(
-                .appleAsk,
-                [
-                    "kind": "subscription_statuses", "id": "\(customer)", "bundle_id": "b", "environment": "Production",
-                    "product_id": nil as String?,
-                ]
-            )
+            Statement.askApple(kind: "subscription_statuses", id: "\(customer)", bundleID: "b", environment: "Production", productID: nil)
         },
         .statement("extend_renewal_date", as: "appstore_operator") { customer in
-            Statement(
-                .appleExtend,
-                [
-                    "id": "\(customer)", "days": Int32(1), "reason": Int32(0), "request_identifier": "r\(customer)", "bundle_id": "b",
-                    "environment": "Production",
-                ]
+            Statement.extendRenewalDate(
+                originalTransactionID: "\(customer)",
+                days: Int32(1),
+                reason: Int32(0),
+                requestIdentifier: "r\(customer)",
+                bundleID: "b",
+                environment: "Production"
             )
         },
-        .statement("call_document", as: "appstore_operator") { Statement(.appleCall, ["call_id": Int64($0)]) },
+        .statement("call_document", as: "appstore_operator") { Statement.callDocument(callID: Int64($0)) },
         // A command of a moment keeps no plan.
         PlanCase("doctor_test_arrived", as: "appstore_viewer", warmUps: 0) { pool, _ in
-            let statement = Statement(.doctorTestArrived, ["notification_uuid": UUID(), "environment": "Production"])
+            let statement = Statement.doctorTestArrived(notificationUUID: UUID(), environment: "Production")
             _ = try await pool.withConnection { try await $0.query(statement) }
         },
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in

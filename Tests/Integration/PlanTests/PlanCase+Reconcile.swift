@@ -6,18 +6,18 @@ extension PlanCase {
     static let reconciling: [PlanCase] = [
         // A step asks about ten contracts by each rule and settles ten answers. For the sample it reads 2,000 random places.
         PlanCase("reconcile", as: "appstore_worker", of: 10, entries: 300, pages: 600, before: stale) { pool, _ in
-            let statement = Statement(.reconcileTakeStep, ["bundle_ids": ["b"], "environments": ["Production"], "sample": Int32(1000)])
+            let statement = Statement.reconcile(bundleIDs: ["b"], environments: ["Production"], sample: Int32(1000))
             let before = try await counts(pool)
             _ = try await pool.withConnection { try await $0.query(statement) }
             let after = try await counts(pool)
             let found = after.merging(before) { $0 - $1 }.filter { $0.value != 0 }
             guard found == expected else { throw WrongQuestions(found: found) }
         },
-        PlanCase("reconcile_read_statistics", as: "appstore_worker") { pool, _ in
-            _ = try await pool.withConnection { try await $0.query(Statement(.reconcileReadStatistics)) }
+        PlanCase("reconcile_statistics", as: "appstore_worker") { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(.reconcileStatistics()) }
         },
-        .statement("reconcile_ask", as: "appstore_operator") {
-            Statement(.reconcileAsk, ["transaction_id": "\($0)", "bundle_id": nil as String?, "environment": nil as String?])
+        .statement("reconcile_contract", as: "appstore_operator") {
+            Statement.reconcileContract(transactionID: "\($0)", bundleID: nil, environment: nil)
         },
     ]
 
@@ -33,7 +33,7 @@ extension PlanCase {
 
     /// How many questions each rule has asked so far, and how many of their answers changed the ledger.
     private static func counts(_ pool: ConnectionPool) async throws -> [String: Int64] {
-        let row = try await pool.withConnection { try await $0.query(Statement(.reconcileReadStatistics))[0] }
+        let row = try await pool.withConnection { try await $0.query(.reconcileStatistics())[0] }
         let rules = try row.decode("rules", as: [String].self)
         let asked = zip(rules.map { "\($0) asked" }, try row.decode("questions", as: [Int64].self))
         let changed = zip(rules.map { "\($0) changed" }, try row.decode("changed", as: [Int64].self))

@@ -6,16 +6,16 @@ import Testing
 /// What the dispatcher of webhooks reads, of an endpoint with as many exceptions as there are customers, and of others.
 extension PlanCase {
     static let delivering: [PlanCase] = [
-        PlanCase("webhook_lease", as: "appstore_worker", before: free) { pool, _ in
-            let rows = try await pool.withConnection { try await $0.query(Statement(.webhookLease, ["slots": 20, "seconds": 30])) }
+        PlanCase("lease_endpoints", as: "appstore_worker", before: free) { pool, _ in
+            let rows = try await pool.withConnection { try await $0.query(.leaseEndpoints(slots: 20, seconds: 30)) }
             guard rows.count == 20 else { throw WrongCount(found: rows.count) }
         },
         // All of them in one statement, as a worker sends it ten times a second.
-        PlanCase("webhook_poll", as: "appstore_worker", entries: 100, before: held) { pool, _ in
+        PlanCase("poll_endpoints", as: "appstore_worker", entries: 100, before: held) { pool, _ in
             let names = (1...20).map { "e\($0)" }
             let rows = try await pool.withConnection { connection in
                 try await connection.query(
-                    Statement(.webhookPoll, ["names": names, "epochs": names.map { _ in 1 }, "after": names.map { _ in 0 }, "seconds": 30])
+                    .pollEndpoints(names: names, epochs: names.map { _ in 1 }, after: names.map { _ in 0 }, seconds: 30)
                 )
             }
             guard rows.count == 20 else { throw WrongCount(found: rows.count) }
@@ -43,7 +43,7 @@ extension PlanCase {
         },
         // Counts up to ten thousand rows of each kind.
         PlanCase("endpoint_read_statistics", as: "appstore_worker", entries: 14_000, pages: 14_000) { pool, _ in
-            _ = try await pool.withConnection { try await $0.query(Statement(.endpointReadStatistics)) }
+            _ = try await pool.withConnection { try await $0.query(.endpointReadStatistics()) }
         },
         // Planned each time, and only with statistics by the indexes.
         PlanCase("the latest attempts of an endpoint", as: "appstore_viewer", before: "ANALYZE appstore.delivery_attempts, appstore.feed") {
@@ -56,12 +56,14 @@ extension PlanCase {
     ]
 
     private static func take(_ name: String, from pool: ConnectionPool, after: Int64, expecting count: Int) async throws {
-        let statement = Statement(
-            .webhookTake,
-            [
-                "name": name, "epoch": 1, "after": after, "in_flight": [Int64](), "most": 8, "most_redelivered": 4,
-                "most_bytes": 1_000_000,
-            ]
+        let statement = Statement.takeDeliveries(
+            name: name,
+            epoch: 1,
+            after: after,
+            inFlight: [Int64](),
+            most: 8,
+            mostRedelivered: 4,
+            mostBytes: 1_000_000
         )
         let rows = try await pool.withConnection { try await $0.query(statement) }
         guard rows.count == count else { throw WrongCount(found: rows.count) }
@@ -69,20 +71,33 @@ extension PlanCase {
 
     /// Reports about the entries of these customers.
     private static func settle(_ name: String, _ keys: Keys, _ result: String, on pool: ConnectionPool) async throws {
-        let none = keys.map { _ in nil as Int? }
-        let statement = Statement(
-            .webhookSettle,
-            [
-                "name": name, "epoch": 1, "position": nil as Int64?, "positions": keys.map { Int64($0) }, "subjects": keys.map { "\($0)" },
-                "results": keys.map { _ in result }, "attempts": keys.map { _ in 1 },
-                "wait_ms": keys.map { _ in result == "failed" ? 3_600_000 : nil }, "statuses": none, "milliseconds": none,
-                "answer_bytes": none, "answers": keys.map { _ in nil as String? }, "errors": keys.map { _ in nil as String? },
-                "redeliveries": none, "failures": 0, "is_failing": false, "open_for_ms": nil as Int?, "probes": 0,
-                "disable_because": nil as String?, "redelivered_through": [Int](), "redelivery_ids": [Int](),
-            ]
+        let (none, noTexts) = (keys.map { _ in nil as Int32? }, keys.map { _ in nil as String? })
+        let large = keys.map { _ in nil as Int64? }
+        let statement = Statement.settleDeliveries(
+            name: name,
+            epoch: 1,
+            position: nil,
+            positions: keys.map { Int64($0) },
+            subjects: keys.map { "\($0)" },
+            results: keys.map { _ in result },
+            attempts: keys.map { _ in 1 as Int32 },
+            waitMS: keys.map { _ -> Int64? in result == "failed" ? 3_600_000 : nil },
+            statuses: none,
+            milliseconds: none,
+            answerBytes: large,
+            answers: noTexts,
+            errors: noTexts,
+            redeliveries: large,
+            failures: 0,
+            isFailing: false,
+            openForMS: nil,
+            probes: 0,
+            disableBecause: nil,
+            redeliveredThrough: [Int64](),
+            redeliveryIDs: [Int64]()
         )
         let rows = try await pool.withConnection { try await $0.query(statement) }
-        #expect(try rows[0].decode("is_ours", as: Bool.self))
+        #expect(try rows[0].decode(0, as: Bool.self))
     }
 
     private static let free = "UPDATE appstore.endpoints SET leased_until = NULL;"

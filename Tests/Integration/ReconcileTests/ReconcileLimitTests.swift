@@ -52,12 +52,12 @@ struct ReconcileLimitTests {
             try await scene.run("SELECT public.event(1, '1', 'notification_v2', now() - interval '14 minutes')")
             try await scene.run("INSERT INTO appstore.inbox_queue (event_id, run_at, bytes) VALUES (1, now() - interval '2 minutes', 1)")
             func lease() async throws -> [String] {
-                let lease = Statement(
-                    .outboxLeaseCalls,
-                    [
-                        "bundle_ids": [ReconcileScene.app], "environments": ["Production"], "kinds": ["subscription_statuses"], "limit": 9,
-                        "lease_milliseconds": Int64(60_000),
-                    ]
+                let lease = Statement.outboxLeaseCalls(
+                    bundleIDs: [ReconcileScene.app],
+                    environments: ["Production"],
+                    kinds: ["subscription_statuses"],
+                    limit: 9,
+                    lease: .seconds(60)
                 )
                 return try await scene.database.withConnection(user: "appstore_worker") { connection in
                     try await connection.query(lease).map { String(decoding: try $0.decode("payload", as: [UInt8].self), as: UTF8.self) }

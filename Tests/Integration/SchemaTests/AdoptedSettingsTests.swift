@@ -26,7 +26,7 @@ struct AdoptedSettingsTests {
         let name = "login_\(database.name)"
         try await database.run("CREATE ROLE \(name) LOGIN; GRANT \(role) TO \(name);" + (own.map { "ALTER ROLE \(name) SET \($0)" } ?? ""))
         var options = try ConnectionOptions(database.url(user: name) + (setsRole ? "&options=-c%20role%3D\(role)" : ""))
-        options.opening = Statement(.adoptRoleSettings, ["role": role])
+        options.opening = Statement.adoptRoleSettings(role: role)
         return options
     }
 
@@ -73,7 +73,7 @@ struct AdoptedSettingsTests {
     @Test(arguments: roles) func `a login as the role itself changes nothing in its session`(role: String) async throws {
         let database = try await InboxDatabase.make()
         var options = try ConnectionOptions(database.url(user: role))
-        options.opening = Statement(.adoptRoleSettings, ["role": role])
+        options.opening = Statement.adoptRoleSettings(role: role)
         let connection = try await Connection.open(options, logger: .silent)
         #expect(try await connection.query("SELECT FROM pg_settings WHERE source = 'session'").count == 0)
         await connection.close()

@@ -15,4 +15,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.show_body IS
-    'Returns the raw body of an event, which may name a person or a purchase, and records in the audit who read it and why.';
+    'Returns the raw body of an event, which may name a person or a purchase, and records in the audit who read it and why. '
+    'Fails where there is no such event, or its body was deleted.';

@@ -3,7 +3,8 @@ LANGUAGE sql STABLE AS $$ SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH
 COMMENT ON FUNCTION appstore.instant_text IS 'An instant as RFC 3339 in UTC, with milliseconds.';
 
 CREATE OR REPLACE FUNCTION appstore.consumption_documents(
-    environment appstore.environment, transaction_id text, bundle_ids text[], states text[], max_requests integer) RETURNS SETOF text
+    environment appstore.environment /* null */, transaction_id text /* null */, bundle_ids text[] /* null */, states text[] /* null */,
+    max_requests integer) RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
@@ -33,7 +34,8 @@ COMMENT ON FUNCTION appstore.consumption_documents IS
     'environment, bundle_ids and states are any.';
 
 CREATE OR REPLACE FUNCTION appstore.api_consumption(
-    key_hash bytea, environment appstore.environment, transaction_id text, state text, max_requests integer) RETURNS SETOF text
+    key_hash bytea, environment appstore.environment, transaction_id text /* null */, state text /* null */, max_requests integer)
+RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -50,8 +52,9 @@ COMMENT ON FUNCTION appstore.api_consumption IS
     'consumption:answer suffices as well, since the answer to a decision is the request.';
 
 CREATE OR REPLACE FUNCTION appstore.api_answer_consumption(
-    key_hash bytea, environment appstore.environment, transaction_id text, consented boolean, delivery text, sample boolean, percentage integer,
-    preference text, evidence text, details jsonb, OUT refusal text, OUT message text)
+    key_hash bytea, environment appstore.environment, transaction_id text, consented boolean /* null */, delivery text /* null */,
+    sample boolean /* null */, percentage integer /* null */, preference text /* null */, evidence text /* null */, details jsonb /* null */,
+    OUT refusal text, OUT message text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_variable
 DECLARE

@@ -101,7 +101,7 @@ COMMENT ON FUNCTION appstore.decide_consumption IS
     'that the answer breaks. The same decision again changes nothing.';
 
 CREATE OR REPLACE FUNCTION appstore.answer_consumption(
-    environment appstore.environment, transaction_id text, consented boolean, delivery text DEFAULT NULL, sample boolean DEFAULT NULL,
+    environment appstore.environment, transaction_id text, consented boolean /* null */, delivery text DEFAULT NULL, sample boolean DEFAULT NULL,
     percentage integer DEFAULT NULL, preference text DEFAULT NULL, evidence text DEFAULT NULL, details jsonb DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -42,7 +42,8 @@ COMMENT ON FUNCTION appstore.lease_history_windows IS
     'Leases due windows of these apps, newest first, p_near of the near walk and p_days others, days before second walks. A lease that has expired '
     'is due.';
 
-CREATE OR REPLACE FUNCTION appstore.postpone_history_window(p_window_id bigint, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean)
+CREATE OR REPLACE FUNCTION appstore.postpone_history_window(
+    p_window_id bigint, p_epoch bigint, p_reason text /* null */, p_delay interval, p_counts boolean)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,6 +1,6 @@
 -- One page, one transaction: a worker that dies repeats a page at most, whose records are known by then.
 CREATE OR REPLACE FUNCTION appstore.store_history_page(
-    p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text, p_uuids uuid[], p_signed_at timestamptz[],
+    p_window_id bigint, p_epoch bigint, p_seconds integer, p_token text /* null */, p_uuids uuid[], p_signed_at timestamptz[],
     p_first_attempt_at timestamptz[], p_last_attempt_at timestamptz[], p_attempts integer[], p_last_results text[], p_succeeded boolean[],
     p_bodies bytea[])
 RETURNS integer

@@ -103,7 +103,7 @@ COMMENT ON FUNCTION appstore.make_import_chunk IS
     'Makes a chunk of the next lines of an app''s oldest import that has lines left and may be asked in this environment; null where none has.';
 
 CREATE OR REPLACE FUNCTION appstore.end_import_lease(
-    p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text, p_delay interval, p_counts boolean) RETURNS boolean
+    p_import_id integer, p_first_line integer, p_epoch bigint, p_reason text /* null */, p_delay interval, p_counts boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET jit = off AS $$
 DECLARE

@@ -2,7 +2,7 @@
 -- removes.
 
 CREATE OR REPLACE FUNCTION appstore.begin_import(
-    bundle_id text, environment appstore.environment, depth text, file_name text, file_sha256 bytea DEFAULT NULL, again boolean DEFAULT false,
+    bundle_id text, environment appstore.environment /* null */, depth text, file_name text, file_sha256 bytea DEFAULT NULL, again boolean DEFAULT false,
     OUT import_id integer, OUT is_new boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column

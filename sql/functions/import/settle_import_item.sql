@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION appstore.settle_import_item(
-    p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_bodies bytea[], p_contracts text[], p_revision text,
-    p_has_more boolean, p_seconds integer) RETURNS text
+    p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_bodies bytea[], p_contracts text[],
+    p_revision text /* null */, p_has_more boolean, p_seconds integer) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET jit = off AS $$
 DECLARE
@@ -87,7 +87,8 @@ COMMENT ON FUNCTION appstore.settle_import_item IS
     'has begun.';
 
 CREATE OR REPLACE FUNCTION appstore.miss_import_item(
-    p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text, p_at_most integer, p_seconds integer) RETURNS text
+    p_import_id integer, p_first_line integer, p_epoch bigint, p_line integer, p_reason text /* null */, p_at_most integer,
+    p_seconds integer) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 SET jit = off AS $$
 DECLARE

@@ -37,9 +37,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.settle IS
-    'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue '
-    'to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. '
-    'Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+    'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the '
+    'queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants '
+    'them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event, p_runs those of the claim, '
+    'since which the caller holds the rows.';
 
 CREATE OR REPLACE FUNCTION appstore.tell_notifications(
     p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[])

@@ -78,5 +78,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.derive_refund_requests IS
-    'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged. Discards the calls that '
-    'would answer requests which Apple has decided.';
+    'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged; locks the rows '
+    'of the transactions. Discards the calls that would answer requests which Apple has decided.';

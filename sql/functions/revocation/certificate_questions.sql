@@ -28,10 +28,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.lease_certificate IS
-    'Leases the certificate that has been due for longest, was seen within 30 days and is no other worker''s, for so many seconds. No row: none is.';
+    'Leases the certificate that has been due for longest, was seen within 30 days and is no other worker''s, for so many seconds. No row: '
+    'none is. this_update, of the last usable answer, is in seconds since 1970.';
 
-CREATE OR REPLACE FUNCTION appstore.settle_certificate(p_fingerprint bytea, p_epoch bigint, p_status text, p_this_update bigint, p_next_update bigint,
-                                            p_revoked_at bigint, p_reason text, p_error text, p_wait_ms bigint)
+CREATE OR REPLACE FUNCTION appstore.settle_certificate(
+    p_fingerprint bytea, p_epoch bigint, p_status text /* null */, p_this_update bigint /* null */, p_next_update bigint /* null */,
+    p_revoked_at bigint /* null */, p_reason text /* null */, p_error text /* null */, p_wait_ms bigint)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

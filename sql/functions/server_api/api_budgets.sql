@@ -73,7 +73,8 @@ COMMENT ON FUNCTION appstore.take_api_budget IS
     'may ask again, and is_blocked says whether a 429 is the reason. Class 0 takes all that is left, 1 to 4 leave 10, 25, 40 and 60 percent of the '
     'bucket. setting is the requests a second that the caller''s settings allow.';
 
-CREATE OR REPLACE FUNCTION appstore.block_api_endpoint(bundle_id text, environment appstore.environment, endpoint text, delay interval) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.block_api_endpoint(
+    bundle_id text, environment appstore.environment, endpoint text, delay interval /* null */) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,5 +1,5 @@
 CREATE OR REPLACE FUNCTION appstore.api_request_apple(
-    key_hash bytea, kind text, id text, details jsonb, bundle_id text, environment appstore.environment,
+    key_hash bytea, kind text, id text /* null */, details jsonb, bundle_id text /* null */, environment appstore.environment /* null */,
     OUT call_id bigint, OUT refusal text, OUT message text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_variable

@@ -87,8 +87,8 @@ COMMENT ON FUNCTION appstore.feed_cloud_event IS
     'A result of appstore.feed_event as a CloudEvent 1.0. position is text, since an integer of CloudEvents has 32 bits.';
 
 CREATE OR REPLACE FUNCTION appstore.api_feed(
-    key_hash bytea, environment appstore.environment, types text[], consumer text, generation integer, from_position bigint, since timestamptz,
-    max_entries integer, as_cloud_events boolean,
+    key_hash bytea, environment appstore.environment /* null */, types text[] /* null */, consumer text /* null */,
+    generation integer /* null */, from_position bigint /* null */, since timestamptz /* null */, max_entries integer, as_cloud_events boolean,
     OUT state text, OUT events text[], OUT event_types text[], OUT positions bigint[], OUT after bigint, OUT head_generation integer,
     OUT head bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -190,7 +190,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.api_consumer IS 'A named consumer of the feed and where the feed ends; no row where there is none. Verb feed:read.';
 
-CREATE OR REPLACE FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamptz,
+CREATE OR REPLACE FUNCTION appstore.api_set_consumer(
+    key_hash bytea, name text, generation integer /* null */, "position" bigint /* null */, since timestamptz /* null */,
                                           OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
@@ -205,7 +206,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.api_set_consumer IS
-    'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place. Verb feed:consume.';
+    'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place; where state is not found, nothing '
+    'has changed. Verb feed:consume.';
 
 CREATE OR REPLACE FUNCTION appstore.api_remove_consumer(key_hash bytea, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -15,8 +15,8 @@ COMMENT ON FUNCTION appstore.api_order IS
     'app until it is paid. Verb orders:read.';
 
 CREATE OR REPLACE FUNCTION appstore.api_user_orders(
-    key_hash bytea, environment appstore.environment, user_id text, status text, product_id text, before_at timestamptz, before_no uuid,
-    max_orders integer)
+    key_hash bytea, environment appstore.environment, user_id text, status text /* null */, product_id text /* null */,
+    before_at timestamptz /* null */, before_no uuid /* null */, max_orders integer)
 RETURNS SETOF appstore.order_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$

@@ -28,7 +28,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.lease_endpoints IS
-    'Leases enabled endpoints that no worker has, at most p_slots, for so many seconds, and returns what a worker needs to serve them.';
+    'Leases enabled endpoints that no worker has, at most p_slots, for so many seconds, and returns what a worker needs to serve them. '
+    'open_for_ms: until the next probe, null while the breaker is closed.';
 
 CREATE OR REPLACE FUNCTION appstore.poll_endpoints(p_names text[], p_epochs bigint[], p_after bigint[], p_seconds integer)
 RETURNS TABLE (name text, has_work boolean, url text, keeps_order boolean, max_in_flight integer, max_per_second integer, timeout_seconds integer,

@@ -1,9 +1,9 @@
 -- What became of attempts. An endpoint that works costs the update of its row and a row for each attempt.
 CREATE OR REPLACE FUNCTION appstore.settle_deliveries(
-    p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[],
+    p_name text, p_epoch bigint, p_position bigint /* null */, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[],
     p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[],
-    p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[],
-    p_redelivery_ids bigint[])
+    p_failures integer, p_is_failing boolean, p_open_for_ms bigint /* null */, p_probes integer, p_disable_because text /* null */,
+    p_redelivered_through bigint[], p_redelivery_ids bigint[])
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
@@ -122,10 +122,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.settle_deliveries IS
-    'Records what became of attempts, moves the cursor, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an '
-    'element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is '
-    'no attempt. Returns false, without effect, when the lease of that epoch has been lost. One element that is wrong, such as an unknown result, '
-    'fails the whole call.';
+    'Records what became of attempts, moves the cursor, unless p_position is null, and writes the state of the breaker. The arrays from '
+    'p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it '
+    'waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost. '
+    'One element that is wrong, such as an unknown result, fails the whole call.';
 
 CREATE OR REPLACE FUNCTION appstore.release_subject(p_endpoint text, p_subject text, p_is_moved boolean, p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$

@@ -11,10 +11,10 @@ struct AttentionPage: ConsolePage {
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let limit = Int32(Self.limit + 1)
         let rows = try await context.transaction.pipeline([
-            Statement(.consoleFailed, ["limit": limit]),
-            Statement(.consoleUnmatched, ["environment": context.environment, "limit": limit]),
-            Statement(.consoleConsumption, ["environment": context.environment, "limit": limit]),
-            Statement(.consoleEndpoints),
+            Statement.consoleFailed(limit: limit),
+            Statement.consoleUnmatched(environment: context.environment, limit: limit),
+            Statement.consoleConsumption(environment: context.environment, limit: limit),
+            Statement.consoleEndpoints(),
         ])
         let (failed, unmatched) = (try failedRows(rows[0], context), try unmatchedRows(rows[1], context))
         let (consumption, endpoints) = (try consumptionRows(rows[2], context), try EndpointTroubles(rows[3]))

@@ -11,10 +11,13 @@ struct AuditPage: ConsolePage {
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let (actor, action) = (request.query["actor"], request.query["action"])
         let (before, after) = (try request.query.int64("before"), try request.query.int64("after"))
-        let statement = Statement(
-            after == nil ? .consoleAudit : .consoleAuditNewer,
-            ["from": after ?? before, "actor": actor, "action": action, "limit": Int32(Self.limit + 1)]
-        )
+        let limit = Int32(Self.limit + 1)
+        let statement: Statement =
+            if let after {
+                .consoleAuditNewer(from: after, actor: actor, action: action, limit: limit)
+            } else {
+                .consoleAudit(from: before, actor: actor, action: action, limit: limit)
+            }
         let found = try await context.transaction.query(statement).map(Entry.init)
         let page = Array(found.prefix(Self.limit))
         let entries = after == nil ? page : page.reversed()

@@ -32,10 +32,7 @@ struct LinkOwner: ConsoleAction {
             )
         }
         _ = try await context.transaction.query(
-            Statement(
-                .consoleLinkOwner,
-                ["environment": context.environment, "original_transaction_id": contract, "user_id": user, "note": note]
-            )
+            .linkOwner(environment: context.environment, originalTransactionID: contract, userID: user, note: note)
         )
         return .done(Customer.contract(contract).url(context), "\(user.shortened) owns the contract from now on.")
     }
@@ -64,7 +61,7 @@ struct ForgetUser: ConsoleAction {
                 }
             )
         }
-        let rows = try await context.transaction.query(Statement(.consoleForget, ["user_id": user, "note": note]))
+        let rows = try await context.transaction.query(.forget(userID: user, note: note))
         guard let row = rows.first, let alias = try row.decode("alias", as: String?.self) else {
             throw ConsoleProblem.notFound("There is nothing of a user “\(user.shortened)”. Nothing was changed.")
         }

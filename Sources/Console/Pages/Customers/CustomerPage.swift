@@ -41,17 +41,14 @@ struct CustomerPage: ConsolePage {
     /// What `appstore.explain_user` returns; nil for an unknown user.
     static func user(_ name: String, _ context: ConsoleContext) async throws -> JSONObject? {
         try await context.transaction.document(
-            Statement(.userPage, ["user": name, "environment": context.environment, "limit": entries])
+            .explainUser(userID: name, environment: context.environment, maxRows: entries)
         )
     }
 
     /// What `appstore.explain_contract` returns; nil for an unknown contract.
     static func contract(_ id: String, before: Int64? = nil, _ context: ConsoleContext) async throws -> JSONObject? {
         try await context.transaction.document(
-            Statement(
-                .consoleExplainContract,
-                ["environment": context.environment, "original_transaction_id": id, "before": before, "limit": entries]
-            )
+            .explainContract(environment: context.environment, originalTransactionID: id, before: before, maxRows: entries)
         )
     }
 
@@ -82,7 +79,7 @@ struct CustomerPage: ConsolePage {
         let contracts = document.rows("contracts").suffix(Self.rows)
         let ids = customer.contract.map { [$0] } ?? contracts.compactMap { $0.word("original_transaction_id") }
         let claims = try await context.transaction.documents(
-            Statement(.consoleOwnership, ["environment": context.environment, "original_transaction_ids": ids])
+            .consoleOwnership(environment: context.environment, originalTransactionIDs: ids)
         )
         let timeline = Timeline(document: document, customer: customer)
         return Page(

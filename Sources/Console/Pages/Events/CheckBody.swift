@@ -24,7 +24,7 @@ struct CheckBody: ConsoleAction {
         guard let check else {
             throw ConsoleProblem.conflict("The console has not the settings of the worker. Run appstore-inbox explain \(id) with them.")
         }
-        let rows = try await context.transaction.query(Statement(.consoleShowBody, ["event_id": id, "note": note]))
+        let rows = try await context.transaction.query(.showBody(eventID: id, reason: note))
         // What follows needs no body.
         try await context.transaction.execute("SET LOCAL ROLE appstore_viewer")
         let document = try await context.transaction.document(.explanation(of: id)) ?? [:]
@@ -34,7 +34,7 @@ struct CheckBody: ConsoleAction {
         let event = InboxEvent(
             id: id,
             source: EventSource(rawValue: document.word("source") ?? ""),
-            body: try row.decode("body"),
+            body: try row.decode(0),
             receivedAt: received,
             readAt: .now
         )

@@ -161,15 +161,5 @@ struct EventPage: ConsolePage {
 
 extension Statement {
     /// The document of an event, by the labels of its outcome.
-    static func explanation(of event: Int64) -> Statement {
-        let none: String? = nil
-        let nothing: [String]? = nil
-        return Statement(
-            .explainEvent,
-            [
-                "event_id": event, "environment": none, "transaction_ids": nothing, "original_transaction_ids": nothing,
-                "notification_uuid": none, "effect_ids": nothing,
-            ]
-        )
-    }
+    static func explanation(of event: Int64) -> Statement { .explain(eventID: event) }
 }

@@ -35,10 +35,11 @@ struct RepairEvents: ConsoleAction {
         let events = Set(form.all("event").compactMap { Int64($0) }).sorted()
         guard (1...1000).contains(events.count) else { throw ConsoleProblem.badRequest("Select an event first, at most 1,000.") }
         guard form.isConfirmed else {
-            let count = try await Count(context.transaction.query(Statement(.repairCountNamed, ["first": events, "last": events])))
+            let count = try await Count(context.transaction.query(.repairCountNamed(first: events, last: events)))
             return .confirm(confirmation(repair, count, events.count == 1 ? "the event \(events[0])" : "these \(events.count) events"))
         }
-        let statement = Statement(repair.isDiscard ? .consoleDiscardEvents : .consoleRequeueEvents, ["event_ids": events, "note": note])
+        let statement: Statement =
+            repair.isDiscard ? .consoleDiscardEvents(note: note, eventIDs: events) : .consoleRequeueEvents(note: note, eventIDs: events)
         let done = try await context.transaction.query(statement).first?.decode("events", as: Int64.self) ?? 0
         let held = Int64(events.count) - done
         let rest = held == 0 ? "" : " \(held) are held by a worker: try again in some seconds."
@@ -59,7 +60,7 @@ struct RepairEvents: ConsoleAction {
             )
         }
         let count = try await Count(
-            context.transaction.query(Statement(.consoleCountRepair, ["action": repair.action, "filter": search.filterText]))
+            context.transaction.query(.consoleCountRepair(action: repair.action, filter: search.filterText))
         )
         guard count.total > 0 else {
             throw ConsoleProblem.conflict("No event that matches can be \(repair.isDiscard ? "discarded" : "requeued").")
@@ -69,10 +70,7 @@ struct RepairEvents: ConsoleAction {
             return .confirm(confirmation(repair, count, "all that match “\(search.text)” in \(search.scope)"))
         }
         let row = try await context.transaction.query(
-            Statement(
-                .consoleBeginRepair,
-                ["action": repair.action, "filter": search.filterText, "note": note, "expected": expected]
-            )
+            .consoleBeginRepair(action: repair.action, filter: search.filterText, note: note, expected: expected)
         ).first
         let id = try row?.decode("repair_id", as: Int64.self) ?? 0
         return .done(context.url("repairs"), "Repair \(id) of \(grouped(expected)) events has begun.")

@@ -66,12 +66,15 @@ struct EventSearch: Sendable {
     /// - Parameters:
     ///   - place: the place of the last row of the page before; nil for the first page.
     func statement(after place: (microseconds: Int64, event: Int64)?, limit: Int32) -> Statement {
-        Statement(
-            .consoleFindEvents,
-            [
-                "filter": filterText, "source": source, "original_transaction_id": contract, "notification_uuid": uuid,
-                "is_waiting": isWaiting, "before_microseconds": place?.microseconds, "before_event_id": place?.event, "limit": limit,
-            ]
+        .consoleFindEvents(
+            filter: filterText,
+            source: source,
+            originalTransactionID: contract,
+            notificationUUID: uuid,
+            isWaiting: isWaiting,
+            beforeMicroseconds: place?.microseconds,
+            beforeEventID: place?.event,
+            limit: limit
         )
     }
 

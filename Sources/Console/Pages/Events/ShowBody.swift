@@ -18,8 +18,8 @@ struct ShowBody: ConsoleAction {
     func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
         let id = try form.number("id")
         let note = try form.required("note", "Why do you read it?")
-        let statement = Statement(.consoleShowBody, ["event_id": id, "note": note])
-        guard let bytes = try await context.transaction.query(statement).first?.decode("body", as: [UInt8].self) else {
+        let statement = Statement.showBody(eventID: id, reason: note)
+        guard let bytes = try await context.transaction.query(statement).first?.decode(0, as: [UInt8].self) else {
             throw ConsoleProblem.notFound("There is no event \(id).")
         }
         let page = Page(

@@ -16,11 +16,11 @@ struct ChangeEndpoint: ConsoleAction {
         let name = form.values["name"] ?? ""
         let (statement, notice): (Statement, String) =
             switch change {
-            case .test: (Statement(.endpointTest, ["name": name]), "A test is on its way: its attempt appears below.")
+            case .test: (.testEndpoint(name: name), "A test is on its way: its attempt appears below.")
             case .pause:
-                (Statement(.endpointPause, ["name": name, "why": try form.required("note", "Reason")]), "Endpoint \(name) is paused.")
+                (.pauseEndpoint(name: name, why: try form.required("note", "Reason")), "Endpoint \(name) is paused.")
             case .enable:
-                (Statement(.endpointResume, ["name": name, "after": Int64?.none]), "Endpoint \(name) is enabled and goes on where it was.")
+                (.resumeEndpoint(name: name, after: nil), "Endpoint \(name) is enabled and goes on where it was.")
             }
         _ = try await context.transaction.query(statement)
         return .done(context.url("outgoing", name), notice)

@@ -12,12 +12,12 @@ struct EndpointPage: ConsolePage {
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let name = request.values["name"] ?? ""
-        guard let endpoint = try await context.transaction.document(Statement(.consoleEndpoint, ["name": name])) else {
+        guard let endpoint = try await context.transaction.document(.consoleEndpoint(name: name)) else {
             throw ConsoleProblem.notFound("There is no endpoint “\(name.shortened)”.")
         }
         let before = try request.query.int64("before")
         let attempts = try await context.transaction.documents(
-            Statement(.consoleAttempts, ["name": name, "before": before, "limit": Self.rows])
+            .consoleAttempts(name: name, before: before, limit: Self.rows)
         )
         let older = attempts.count == Int(Self.rows) ? attempts.last?.word("attempt_id") : nil
         let url = context.url("outgoing", name)

@@ -9,7 +9,7 @@ struct OutgoingPage: ConsolePage {
     let area = ConsoleArea.outgoing
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
-        let document = try await context.transaction.document(Statement(.consoleOutgoing)) ?? [:]
+        let document = try await context.transaction.document(.consoleOutgoing()) ?? [:]
         let page = Page(
             title: "Outgoing",
             elsewhere: Elsewhere(

@@ -12,7 +12,7 @@ struct OverviewPage: ConsolePage {
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let rows = try await context.transaction.pipeline([
-            InboxStatistics.statement, Statement(.consoleEndpoints), Statement(.consoleResults), Statement(.consoleMinutes),
+            InboxStatistics.statement, Statement.consoleEndpoints(), Statement.consoleResults(), Statement.consoleMinutes(),
         ])
         let (inbox, endpoints) = (try InboxStatistics(rows[0][0]), try EndpointTroubles(rows[1]))
         let results = try rows[2].map(ResultCount.init)

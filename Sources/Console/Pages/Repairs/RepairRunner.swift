@@ -31,7 +31,7 @@ package struct RepairRunner: Service {
         try await pool.withTransaction { transaction in
             // The role's own limit is that of a page.
             try await transaction.execute("SET LOCAL statement_timeout = '60s'")
-            return try await transaction.query(Statement(.consoleTakeRepairStep)).first?.decode("pause", as: Double?.self) ?? nil
+            return try await transaction.query(.consoleTakeRepairStep()).first?.decode("pause", as: Double?.self) ?? nil
         }
     }
 }

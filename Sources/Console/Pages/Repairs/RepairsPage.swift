@@ -12,7 +12,7 @@ struct RepairsPage: ConsolePage {
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let before = try request.query.int64("before")
-        let repairs = try await context.transaction.documents(Statement(.consoleRepairs, ["before": before, "limit": Self.rows]))
+        let repairs = try await context.transaction.documents(.consoleRepairs(before: before, limit: Self.rows))
         let isFull = repairs.count == Int(Self.rows)
         let page = Page(
             title: "Repairs",
@@ -67,7 +67,7 @@ struct StopRepair: ConsoleAction {
 
     func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
         let id = try form.number("id")
-        let statement = Statement(.consoleStopRepair, ["repair_id": id, "note": form["note"]])
+        let statement = Statement.consoleStopRepair(repairID: id, note: form["note"])
         let isStopped = try await context.transaction.query(statement).first?.decode("stopped", as: Bool.self) ?? false
         return .done(
             context.url("repairs"),

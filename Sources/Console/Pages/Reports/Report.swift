@@ -69,12 +69,7 @@ struct Report: Sendable {
     }
 
     func statement(isSandbox: Bool) -> Statement {
-        Statement(
-            .consoleReport,
-            [
-                "report": kind.rawValue, "first": first, "last": last, "by": dimension, "every": period, "sandbox": isSandbox,
-            ]
-        )
+        .consoleReport(first: first, last: last, by: dimension, sandbox: isSandbox, report: kind.rawValue, every: period)
     }
 
     /// The same report in psql.

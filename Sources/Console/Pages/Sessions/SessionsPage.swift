@@ -10,9 +10,7 @@ struct SessionsPage: ConsolePage {
 
     func answer(_ request: PageRequest, _ context: ConsoleContext) async throws -> PageAnswer {
         let before = try request.query.int64("before")
-        let found = try await context.transaction.query(
-            Statement(.consoleListSessions, ["before": before, "limit": Int32(Self.limit + 1)])
-        )
+        let found = try await context.transaction.query(.consoleListSessions(before: before, limit: Int32(Self.limit + 1)))
         let ids: [Int64] = try found.prefix(Self.limit).map { try $0.decode("session_id") }
         let rows: [[Markup]] = try zip(ids, found).map { id, row in
             let state: String = try row.decode("state")
@@ -69,7 +67,7 @@ struct EndSession: ConsoleAction {
                 }
             )
         }
-        let ended: Bool = try await context.transaction.query(Statement(.consoleEndSession, ["session_id": id]))[0].decode("ended")
+        let ended: Bool = try await context.transaction.query(.endConsoleSession(sessionID: id))[0].decode(0)
         return .done(context.url("sessions"), ended ? "Session \(id) has ended." : "There is no living session \(id).")
     }
 }

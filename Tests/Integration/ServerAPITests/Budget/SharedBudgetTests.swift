@@ -35,7 +35,7 @@ struct SharedBudgetTests {
         let row = try await connection.query(statement)[0]
         return Taken(
             granted: Int(try row.decode("granted", as: Int32.self)),
-            wait: try row.decode("wait_milliseconds"),
+            wait: try row.decode("wait", as: Duration.self).milliseconds,
             isBlocked: try row.decode("is_blocked")
         )
     }

@@ -1,0 +1,137 @@
+/// The signature of a function of `functions/`, read from `CREATE FUNCTION`.
+package struct FunctionSignature: Equatable, Sendable {
+    struct Parameter: Equatable {
+        /// The name as it is written.
+        let name: String
+        let type: SQLType
+        /// Whether the comment `/* null */` behind the type says that null is a value.
+        let isNullable: Bool
+        let initial: Default?
+    }
+
+    /// What a parameter is without an argument.
+    enum Default: Equatable {
+        /// A literal, or the word NULL, TRUE or FALSE.
+        case constant(String)
+        case expression
+    }
+
+    enum Result: Equatable {
+        /// A value, or nothing.
+        case value
+        /// Rows of these columns; of one column or of a row type where there are no names.
+        case rows(columns: [String])
+        /// Nothing that a statement can call.
+        case trigger
+    }
+
+    /// The name with its schema.
+    package let name: String
+    let parameters: [Parameter]
+    let result: Result
+}
+
+extension FunctionSignature {
+    /// The functions that a file creates. Procedures and aggregates are none.
+    package static func all(in text: String, types: SchemaTypes) throws(StatementError) -> [FunctionSignature] {
+        var cursor = try TokenCursor(text)
+        var functions: [FunctionSignature] = []
+        while cursor.next != nil {
+            if try beginsFunction(&cursor) { functions.append(try FunctionSignature(&cursor, types)) }
+            while cursor.next != nil, !cursor.takes(symbol: ";") { try cursor.take() }
+        }
+        return functions
+    }
+
+    private static func beginsFunction(_ cursor: inout TokenCursor) throws(StatementError) -> Bool {
+        guard cursor.takes(word: "create") else { return false }
+        if cursor.takes(word: "or") { try cursor.expect(word: "replace") }
+        return cursor.takes(word: "function")
+    }
+
+    private init(_ cursor: inout TokenCursor, _ types: SchemaTypes) throws(StatementError) {
+        name = try cursor.qualifiedName()
+        try cursor.expect(symbol: "(")
+        var parameters: [Parameter] = []
+        var columns: [String] = []
+        while !cursor.takes(symbol: ")") {
+            if !parameters.isEmpty || !columns.isEmpty { try cursor.expect(symbol: ",") }
+            let mode = try Mode(&cursor)
+            let parameter = try Parameter(&cursor)
+            if mode.isGiven { parameters.append(parameter) }
+            if mode.isReturned { columns.append(parameter.name) }
+        }
+        self.parameters = parameters
+        result = try Result(&cursor, columns: columns, types)
+    }
+
+    private struct Mode {
+        let isGiven: Bool
+        let isReturned: Bool
+
+        init(_ cursor: inout TokenCursor) throws(StatementError) {
+            if cursor.next?.isWord("variadic") == true { throw cursor.error("VARIADIC parameters are not supported") }
+            isReturned = cursor.next.map { $0.isWord("out") || $0.isWord("inout") } == true
+            isGiven = cursor.next?.isWord("out") != true
+            if isReturned || cursor.next?.isWord("in") == true { try cursor.take() }
+        }
+    }
+}
+
+extension FunctionSignature.Parameter {
+    fileprivate init(_ cursor: inout TokenCursor) throws(StatementError) {
+        name = try cursor.name()
+        if let end = cursor.next, end.isSymbol(",") || end.isSymbol(")") { throw cursor.error("\(name) has no name, or no type") }
+        type = try SQLType(&cursor)
+        isNullable = cursor.takes(comment: StatementText.nullMark)
+        initial = cursor.takes(word: "default") || cursor.takes(symbol: "=") ? try FunctionSignature.Default(&cursor) : nil
+        guard let end = cursor.next, end.isSymbol(",") || end.isSymbol(")") else { throw cursor.unexpected(", or )") }
+    }
+}
+
+extension FunctionSignature.Default {
+    /// Reads until the comma or the parenthesis that ends the parameter.
+    fileprivate init(_ cursor: inout TokenCursor) throws(StatementError) {
+        var tokens: [SQLToken] = []
+        var depth = 0
+        while let next = cursor.next, depth > 0 || !(next.isSymbol(",") || next.isSymbol(")")) {
+            if next.isSymbol("(") { depth += 1 }
+            if next.isSymbol(")") { depth -= 1 }
+            tokens.append(try cursor.take())
+        }
+        let isConstant =
+            tokens.count == 1
+            && (tokens[0].kind == .number || tokens[0].kind == .literal || ["null", "true", "false"].contains { tokens[0].isWord($0) })
+        self = isConstant ? .constant(String(tokens[0].text)) : .expression
+    }
+}
+
+extension FunctionSignature.Result {
+    fileprivate init(_ cursor: inout TokenCursor, columns: [String], _ types: SchemaTypes) throws(StatementError) {
+        guard cursor.takes(word: "returns") else {
+            if columns.isEmpty { throw cursor.unexpected("RETURNS") }
+            self = columns.count == 1 ? .value : .rows(columns: columns)
+            return
+        }
+        if cursor.takes(word: "table") {
+            self = .rows(columns: try Self.table(&cursor))
+        } else if cursor.takes(word: "setof") {
+            _ = try SQLType(&cursor)
+            self = .rows(columns: columns)
+        } else {
+            let type = try SQLType(&cursor)
+            self = type.name == "trigger" ? .trigger : types.isRow(type.name) && !type.isArray ? .rows(columns: columns) : .value
+        }
+    }
+
+    private static func table(_ cursor: inout TokenCursor) throws(StatementError) -> [String] {
+        try cursor.expect(symbol: "(")
+        var columns: [String] = []
+        repeat {
+            columns.append(try cursor.name())
+            _ = try SQLType(&cursor)
+        } while cursor.takes(symbol: ",")
+        try cursor.expect(symbol: ")")
+        return columns
+    }
+}

@@ -1,0 +1,158 @@
+/// What a program sends: SQL with the binds `$1`, `$2`, …, and what can be bound.
+package struct StatementText: Equatable, Sendable {
+    struct Parameter: Equatable {
+        /// The bind's name in errors, and in camel case the label of its argument.
+        let name: String
+        let type: BindType
+        let isNullable: Bool
+        /// The value in Swift that an argument without one has.
+        var initial: String?
+    }
+
+    /// The statement's name in logs and errors.
+    package let name: String
+    /// The file that it was made of, from the folder of the SQL.
+    let path: String
+    package let sql: String
+    let parameters: [Parameter]
+
+    /// The comment behind the type of a bind, or of a function's parameter, of which null is a value.
+    static let nullMark = "/* null */"
+}
+
+extension StatementText {
+    /// A file of `statements/`. Its binds are named and have a type (`:limit::integer`); PostgreSQL gets `$1::integer`.
+    ///
+    /// The names follow psql's rules for variables, so that `\set limit 10` and `\i claim.sql` run the same file. Binds are numbered by first
+    /// appearance; a name that appears twice is one bind, whose type may be left out the second time. Comments before the first word of SQL
+    /// are not sent.
+    package init(path: String, text: String, types: SchemaTypes) throws(StatementError) {
+        var cursor = try TokenCursor(text)
+        var sql = ""
+        var binds: [(name: String, parameter: Parameter?, missing: StatementError)] = []
+        while true {
+            let start = cursor
+            guard let token = cursor.takeAny() else { break }
+            guard token.kind == .bind else {
+                if !sql.isEmpty || token.isSignificant { sql += token.text }
+                continue
+            }
+            let name = String(token.text.dropFirst())
+            let index = binds.firstIndex { $0.name == name } ?? binds.count
+            if index == binds.count { binds.append((name, nil, start.error(":\(name) has no type"))) }
+            sql += "$\(index + 1)"
+            guard cursor.takesCast() else { continue }
+            let type = try SQLType(&cursor)
+            guard let bindType = types.bindType(type) else { throw start.error(":\(name) has the type \(type), which cannot be bound") }
+            sql += "::\(type)"
+            let isNullable = cursor.takes(comment: Self.nullMark) || binds[index].parameter?.isNullable == true
+            guard binds[index].parameter.map({ $0.type == bindType }) ?? true else { throw start.error(":\(name) has two types") }
+            binds[index].parameter = Parameter(name: name, type: bindType, isNullable: isNullable)
+        }
+        var parameters: [Parameter] = []
+        for bind in binds {
+            guard let parameter = bind.parameter else { throw bind.missing }
+            parameters.append(parameter)
+        }
+        self.path = path
+        self.sql = String(sql.reversed().drop(while: \.isWhitespace).reversed())
+        self.parameters = parameters
+        name = Self.stem(path)
+    }
+
+    private static func stem(_ path: String) -> String {
+        String(path.split(separator: "/").last?.prefix { $0 != "." } ?? "")
+    }
+}
+
+extension StatementText {
+    /// The call of a function. A parameter whose default is an expression is not bound. A row that `CREATE TYPE` declares is bound as a JSON
+    /// object.
+    ///
+    /// - Returns: nil for a function of which no program can bind the arguments: a trigger, or one that takes the row of a table.
+    package init?(path: String, function: FunctionSignature, types: SchemaTypes) throws(StatementError) {
+        guard function.result != .trigger else { return nil }
+        var parameters: [Parameter] = []
+        var arguments: [String] = []
+        for parameter in function.parameters {
+            let bind = "$\(parameters.count + 1)"
+            if !parameter.type.isArray, types.isComposite(parameter.type.name) {
+                arguments.append("\(parameter.name) => jsonb_populate_record(NULL::\(parameter.type), \(bind))")
+                parameters.append(Parameter(parameter, BindType(element: .jsonb, isArray: false), initial: nil))
+            } else if let type = types.bindType(parameter.type) {
+                let initial = parameter.initial.map { $0.swift(for: type) }
+                if initial == .some(nil) { continue }
+                arguments.append("\(parameter.name) => \(bind)\(type.sent == type.name ? "" : "::\(type.name)")")
+                parameters.append(Parameter(parameter, type, initial: initial ?? nil))
+            } else if types.isRow(parameter.type.name) {
+                return nil
+            } else {
+                throw StatementError("\(parameter.name) of \(function.name) has the type \(parameter.type), which cannot be bound", line: 1)
+            }
+        }
+        let call = "\(function.name)(\(arguments.joined(separator: ", ")))"
+        switch function.result {
+        case .trigger: return nil
+        case .value: sql = "SELECT \(call)"
+        case .rows(let columns): sql = "SELECT \(columns.isEmpty ? "*" : columns.joined(separator: ", ")) FROM \(call)"
+        }
+        self.path = path
+        self.parameters = parameters
+        name = String((function.name.split(separator: ".").last ?? "").filter { $0 != "\"" })
+    }
+}
+
+extension StatementText.Parameter {
+    fileprivate init(_ parameter: FunctionSignature.Parameter, _ type: BindType, initial: String?) {
+        let name = parameter.name.filter { $0 != "\"" }
+        self.name = name.hasPrefix("p_") ? String(name.dropFirst(2)) : name
+        self.type = type
+        self.initial = initial
+        isNullable = parameter.isNullable || parameter.initial?.isNull == true
+    }
+}
+
+extension FunctionSignature.Default {
+    var isNull: Bool {
+        if case .constant(let text) = self { text.lowercased() == "null" } else { false }
+    }
+
+    /// The value in Swift, nil where it is not written as a constant of that type.
+    fileprivate func swift(for type: BindType) -> String? {
+        guard case .constant(let text) = self else { return nil }
+        if isNull { return "nil" }
+        guard !type.isArray else { return nil }
+        return switch type.element.swift {
+        case "Bool" where ["true", "false"].contains(text.lowercased()): text.lowercased()
+        case "Int16", "Int32", "Int64", "Double": Double(text) == nil ? nil : text
+        case "String" where text.first == "'" && !text.contains("\\"): "\"\(text.dropFirst().dropLast())\""
+        default: nil
+        }
+    }
+}
+
+extension TokenCursor {
+    /// Moves behind `::` if it is the next token of any kind.
+    fileprivate mutating func takesCast() -> Bool {
+        let before = self
+        if takeAny()?.kind == .cast { return true }
+        self = before
+        return false
+    }
+}
+
+/// The functions that `grants.sql` lets a role execute: those that programs may call, and those that views call for them.
+package func grantedFunctions(_ text: String) throws(StatementError) -> Set<String> {
+    var cursor = try TokenCursor(text)
+    var names: Set<String> = []
+    while cursor.next != nil {
+        let isGrant =
+            cursor.takes(word: "grant") && cursor.takes(word: "execute") && cursor.takes(word: "on") && cursor.takes(word: "function")
+        if isGrant {
+            repeat { names.insert(try cursor.qualifiedName()) } while cursor.takes(symbol: ",")
+            try cursor.expect(word: "to")
+        }
+        while cursor.next != nil, !cursor.takes(symbol: ";") { try cursor.take() }
+    }
+    return names
+}
