@@ -63,7 +63,7 @@ COMMENT ON COLUMN appstore.repair_progress.pause IS 'How long to wait before the
 
 CREATE TABLE appstore.retention (
     is_only           boolean  NOT NULL DEFAULT true PRIMARY KEY,
-    bodies            interval,
+    bodies            interval DEFAULT '90 days',
     outcomes          interval,
     rejected_bodies   interval NOT NULL DEFAULT '1 day',
     rejected_outcomes interval NOT NULL DEFAULT '30 days',
@@ -73,7 +73,7 @@ CREATE TABLE appstore.retention (
     failed_deliveries interval NOT NULL DEFAULT '30 days',
     history           interval NOT NULL DEFAULT '30 days',
     import_bodies     interval DEFAULT '3 days',
-    partition_events  bigint   NOT NULL DEFAULT 10000000,
+    partition_events  bigint   NOT NULL DEFAULT 1000000,
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_bodies_a_day CHECK (bodies >= interval '1 day'),
     CONSTRAINT retention_outcomes_outlive_bodies CHECK (outcomes IS NULL OR (bodies IS NOT NULL AND outcomes >= bodies)),
@@ -91,7 +91,8 @@ CREATE TABLE appstore.retention (
 INSERT INTO appstore.retention DEFAULT VALUES;
 COMMENT ON TABLE appstore.retention IS 'One row of settings, which an operator changes by UPDATE. null means for ever.';
 COMMENT ON COLUMN appstore.retention.is_only IS 'Always true: the key of the only row.';
-COMMENT ON COLUMN appstore.retention.bodies IS 'How long raw bodies are kept after the event''s outcome.';
+COMMENT ON COLUMN appstore.retention.bodies IS
+    'How long raw bodies are kept after the event''s outcome. What they say is in the ledger, and Apple lists notifications for 180 days.';
 COMMENT ON COLUMN appstore.retention.outcomes IS 'How long outcomes and their history are kept.';
 COMMENT ON COLUMN appstore.retention.rejected_bodies IS
     'How long bodies of rejected events are kept in which nothing could be verified: anyone can post such a body.';
@@ -107,7 +108,8 @@ COMMENT ON COLUMN appstore.retention.history IS 'How long history_records is kep
 COMMENT ON COLUMN appstore.retention.import_bodies IS
     'How long the bodies of imports are kept after the event''s outcome: what Apple said can be asked again.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
-    'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
+    'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, an eighth of those in use, so that there '
+    'are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age.';
 
 CREATE TABLE appstore.maintenance_state (
     task       text        NOT NULL PRIMARY KEY COLLATE "C",

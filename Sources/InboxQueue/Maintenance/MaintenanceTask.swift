@@ -47,13 +47,36 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     /// The rest between two steps of work, so that the live path has the disk.
     static let pause: Duration = .milliseconds(100)
 
+    /// For how long a step waits for the lock of a whole table, unless it has failed before. Other sessions queue behind it meanwhile.
+    package static let lockTimeout: Duration = .milliseconds(100)
+
     /// Takes one step.
     ///
+    /// - Parameter lockTimeout: for steps that lock a whole table.
     /// - Returns: What was done to how many rows, and whether there may be more; nil when there was nothing to do, or when another worker
     ///   does it.
-    package func step(on connection: Connection) async throws -> Step? {
-        try await connection.query(statement).first.map { row in
+    package func step(on connection: Connection, lockTimeout: Duration = Self.lockTimeout) async throws -> Step? {
+        let rows =
+            locksTables
+            ? try await connection.withTransaction { transaction in
+                // The role's timeout is for statements that others wait for. What this one reads at length, it reads beside them.
+                let timeouts: Statement = """
+                    SELECT set_config('lock_timeout', \("\(lockTimeout.milliseconds)"), true), set_config('statement_timeout', '0', true)
+                    """
+                _ = try await transaction.query(timeouts)
+                return try await transaction.query(statement)
+            }
+            : try await connection.query(statement)
+        return try rows.first.map { row in
             Step(did: try row.decode("did"), rows: Int(try row.decode("rows", as: Int64.self)), hasMore: try row.decode("has_more"))
+        }
+    }
+
+    /// Whether its steps change partitions, which takes a lock on all of the table.
+    private var locksTables: Bool {
+        switch self {
+        case .preparePartitions, .dropPartition, .ageFeed: true
+        default: false
         }
     }
 

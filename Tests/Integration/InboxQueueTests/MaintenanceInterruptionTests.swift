@@ -91,7 +91,7 @@ struct MaintenanceInterruptionTests {
             try await MaintenanceBench.settled(10, result: "applied", age: "5 days", in: database)
         case .dropPartition:
             try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
-            let young = "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (10000007, 10000500)"
+            let young = "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (1000007, 1000500)"
             try await MaintenanceBench.execute(young, in: database)
         case .ageRejectedBodies:
             try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "2 days", in: database)

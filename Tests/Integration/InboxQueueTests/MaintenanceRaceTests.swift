@@ -7,7 +7,7 @@ import Testing
 /// Repairs, ageing and other sessions that want the same events at the same time.
 @Suite(.timeLimit(.minutes(2)))
 struct MaintenanceRaceTests {
-    /// 1,500 settled events from 10,000,000 on, of which the first 1,000 fill a partition that has aged.
+    /// 1,500 settled events from 1,000,000 on, of which the first 1,000 fill a partition that has aged.
     private func makeAged() async throws -> TestDatabase {
         let database = try await MaintenanceBench.partitioned()
         try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
@@ -19,16 +19,16 @@ struct MaintenanceRaceTests {
         let database = try await makeAged()
         try await database.withConnection(user: "appstore_operator") { connection in
             try await connection.withTransaction { transaction in
-                _ = try await transaction.query("SELECT appstore.requeue_event(10000007)")
+                _ = try await transaction.query("SELECT appstore.requeue_event(1000007)")
                 let error = await #expect(throws: PostgresError.self) {
                     _ = try await MaintenanceBench.step(.dropPartition, in: database)
                 }
                 #expect(error?.sqlState == .lockNotAvailable)
             }
         }
-        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_10000000")
-        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox WHERE event_id < 10001000") == ["10000007"])
-        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["10000007"])
+        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_1000000")
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox WHERE event_id < 1001000") == ["1000007"])
+        #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["1000007"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
@@ -40,7 +40,7 @@ struct MaintenanceRaceTests {
                     #expect(try await transaction.query("SELECT did FROM appstore.drop_aged_partition()").count == 1)
                     group.addTask {
                         do {
-                            _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_event(10000007)")
+                            _ = try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_event(1000007)")
                             return nil
                         } catch let error as PostgresError {
                             return error
@@ -52,7 +52,7 @@ struct MaintenanceRaceTests {
             }
             #expect(requeued?.sqlState?.rawValue == "P0002", "its body has been dropped")
         }
-        #expect(try await database.lines("SELECT result FROM appstore.outcomes WHERE event_id = 10000007") == ["applied"])
+        #expect(try await database.lines("SELECT result FROM appstore.outcomes WHERE event_id = 1000007") == ["applied"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
@@ -116,7 +116,7 @@ struct MaintenanceRaceTests {
         // A session that reads the inbox would keep the step from its lock.
         try await database.holding("SELECT count(*) FROM appstore.inbox") {
             let step = try await MaintenanceBench.step(.dropPartition, in: database)
-            #expect(step?.did == "postponed inbox_from_10000000")
+            #expect(step?.did == "postponed inbox_from_1000000")
         }
         #expect(try await MaintenanceBench.step(.dropPartition, in: database) == nil)
         try await MaintenanceBench.execute(
@@ -126,7 +126,7 @@ struct MaintenanceRaceTests {
             """,
             in: database
         )
-        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_10000000")
+        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_1000000")
     }
 
     @Test func `ageing does not wait for the transaction that holds an event, and takes it the next time`() async throws {
