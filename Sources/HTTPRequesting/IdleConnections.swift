@@ -1,36 +1,22 @@
 import NIOCore
 import Synchronization
 
-/// Connections that wait for the next request to the same address.
-///
-/// They are closed soon: many servers close theirs after five seconds, and a request that crosses that on the way would be lost.
+/// Connections that wait for the next request over the same route.
 final class IdleConnections: Sendable {
-    struct Key: Hashable {
-        let host: String
-        let port: Int
-        let usesTLS: Bool
-        /// Nil where a proxy resolves the name.
-        let address: IPAddress?
-
-        init(_ url: EndpointURL, at address: IPAddress?) {
-            (host, port, usesTLS, self.address) = (url.host, url.port, url.usesTLS, address)
-        }
-    }
-
     private struct Entry {
         let channel: any Channel
         let expiry: Scheduled<Void>
     }
 
     private let lifetime: TimeAmount
-    private let entries = Mutex<[Key: [Entry]]>([:])
+    private let entries = Mutex<[HTTPRoute.Key: [Entry]]>([:])
 
     init(lifetime: Duration) {
         self.lifetime = TimeAmount(lifetime)
     }
 
     /// Takes the connection that was used last.
-    func take(_ key: Key) -> (any Channel)? {
+    func take(_ key: HTTPRoute.Key) -> (any Channel)? {
         entries.withLock { entries in
             while let entry = entries[key]?.popLast() {
                 if entries[key]?.isEmpty == true { entries[key] = nil }
@@ -41,7 +27,7 @@ final class IdleConnections: Sendable {
         }
     }
 
-    func put(_ channel: any Channel, _ key: Key) {
+    func put(_ channel: any Channel, _ key: HTTPRoute.Key) {
         let expiry = channel.eventLoop.scheduleTask(in: lifetime) {
             if self.remove(channel, key) { channel.close(promise: nil) }
         }
@@ -60,7 +46,7 @@ final class IdleConnections: Sendable {
     }
 
     /// False when it has been taken.
-    private func remove(_ channel: any Channel, _ key: Key) -> Bool {
+    private func remove(_ channel: any Channel, _ key: HTTPRoute.Key) -> Bool {
         entries.withLock { entries in
             guard let index = entries[key]?.firstIndex(where: { $0.channel === channel }) else { return false }
             entries[key]?.remove(at: index).expiry.cancel()
