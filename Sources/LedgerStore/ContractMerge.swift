@@ -6,23 +6,19 @@ import StrictJSON
 
 /// Locks contracts, and merges their renewal info and status.
 enum ContractMerge {
-    /// Locks the existing rows of these contracts, in the same order as every writer.
-    static func lock(_ contracts: [LedgerKey]) -> Statement {
-        Statement(
-            .lockContractsOfBatch,
-            ["environments": contracts.map(\.environment.rawValue), "original_transaction_ids": contracts.map(\.id)]
-        )
-    }
+    /// A contract and what the batch says about its renewal; nil where it is only locked.
+    typealias Element = (key: LedgerKey, fact: SubscriptionFact?)
 
-    /// Returns environment and original_transaction_id of the rows that changed.
-    static func merge(_ facts: [SubscriptionFact]) -> Statement {
-        let renewals = facts.map(\.renewalInfo)
+    /// Returns environment and original_transaction_id of the rows that are new or changed.
+    static func statement(_ contracts: [Element]) -> Statement {
+        let facts = contracts.map(\.fact)
+        let renewals = facts.map(\.?.renewalInfo)
         return Statement(
             .mergeContracts,
             [
-                "environments": facts.map(\.key.environment.rawValue),
-                "original_transaction_ids": facts.map(\.key.id),
-                "statuses": facts.map(\.status?.rawValue),
+                "environments": contracts.map(\.key.environment.rawValue),
+                "original_transaction_ids": contracts.map(\.key.id),
+                "statuses": facts.map(\.?.status?.rawValue),
                 "product_ids": renewals.map(\.?.productId),
                 "auto_renew_product_ids": renewals.map(\.?.autoRenewProductId),
                 "auto_renew_statuses": renewals.map(\.?.autoRenewStatus?.rawValue),
@@ -42,8 +38,8 @@ enum ContractMerge {
                 "app_account_tokens": renewals.map(\.?.appAccountToken),
                 "app_transaction_ids": renewals.map(\.?.appTransactionId),
                 "renewal_billing_plan_types": renewals.map(\.?.renewalBillingPlanType?.rawValue),
-                "signed_dates": facts.map { PostgresTimestamp($0.version.signedDate) },
-                "fact_hashes": facts.map(\.version.hash),
+                "signed_dates": facts.map { PostgresTimestamp($0?.version.signedDate) },
+                "fact_hashes": facts.map(\.?.version.hash),
             ]
         )
     }

@@ -6,7 +6,7 @@
 -- :candidates                 those that are the only one of their contract here, whose renewal info the batch merged, and about which no post is
 -- :candidate_contracts        their contracts
 -- :submitted_contracts        contracts of which a client posted a transaction or a receipt
--- :renewed_contracts          contracts whose renewal info the batch merged
+-- :renewed_contracts          all contracts that merge_contracts has merged or locked
 -- all others: one element for each effect
 SELECT applied.effect_id
 FROM appstore.apply_facts(

@@ -23,7 +23,8 @@ COMMENT ON COLUMN appstore.audit_log.at IS 'When it was done.';
 COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it, or the person who used the console.';
 COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
 COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
-COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';
+COMMENT ON COLUMN appstore.audit_log.note IS
+    'Free text of the actor. appstore.forget erases that of the user''s links and searches no other: do not name users here.';
 COMMENT ON COLUMN appstore.audit_log.details IS
     'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key. Where user_id names a user, appstore.forget '
     'replaces it.';

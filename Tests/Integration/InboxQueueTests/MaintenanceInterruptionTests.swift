@@ -166,7 +166,10 @@ struct MaintenanceInterruptionTests {
             INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at)
             SELECT 'Production', n::text, n::text, now() - interval '11 hours', now() + interval '1 hour' FROM generate_series(1, 700) AS n
             """,
-            "INSERT INTO appstore.consumption_policies VALUES ('b', NULL, 'default', 'DELIVERED', false, 100000, 'DECLINE')",
+            """
+            INSERT INTO appstore.consumption_policies (bundle_id, mode, delivery, sample, percentage, preference)
+            VALUES ('b', 'default', 'DELIVERED', false, 100000, 'DECLINE')
+            """,
             "INSERT INTO appstore.consents (user_id, given_at, given_by, evidence) VALUES ('anna', now(), 'shop', 'terms 7')",
         ] {
             try await MaintenanceBench.execute(statement, in: database)

@@ -1,6 +1,7 @@
 import Foundation
 import InboxTesting
 import Postgres
+import PostgresTesting
 import Testing
 
 /// A ledger with a user to be forgotten.
@@ -9,8 +10,8 @@ enum ForgetScene {
     static let name = "alice@example.com"
 
     /// Alice ordered and renewed, Bob holds another contract, and each notification is in the inbox. One post of Alice's waits.
-    static func with(_ body: (TestLedger) async throws -> Void) async throws {
-        try await TestLedger.with { ledger in
+    static func with(in cluster: TestCluster = .shared, _ body: (TestLedger) async throws -> Void) async throws {
+        try await TestLedger.with(in: cluster) { ledger in
             try await ledger.makeOrder(order, user: name)
             try await ledger.put(
                 Charge("1000", onDay: 0, token: order),
