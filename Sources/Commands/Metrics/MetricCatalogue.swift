@@ -45,7 +45,7 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_database_connections_opened_total",
             .counter,
-            "Opened connections to PostgreSQL, by pool: ingest, api, feed, standby (reads of the API), worker, webhooks, console, or "
+            "Opened connections to PostgreSQL, by pool: ingest, api, standby (reads of the API), worker, console, or "
                 + "markers (the worker's connection for crash markers)."
         ),
         MetricDescription(
