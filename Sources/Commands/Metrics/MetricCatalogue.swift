@@ -6,7 +6,7 @@ enum MetricCatalogue {
     static let ingest = process + http + database + receiver + api
     /// The metrics of `appstore-inbox worker`.
     static let worker =
-        process + http + database + batches + maintenance + inbox + outbox + serverAPI + history + reconcile + imports + endpoints
+        process + http + database + batches + maintenance + inbox + storage + outbox + serverAPI + history + reconcile + imports + endpoints
         + revocation
         + consumption
 

@@ -75,8 +75,11 @@ struct WorkerServices {
         let inbox = StatisticsCollector<InboxStatistics>(pool: statisticsPool, logger: logger)
         let admin = admin(inbox, gate, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
-        func collector<Numbers: ExposedStatistics>(_: Numbers.Type) -> StatisticsCollector<Numbers> {
-            let collector = StatisticsCollector<Numbers>(pool: statisticsPool, logger: logger)
+        func collector<Numbers: ExposedStatistics>(
+            _: Numbers.Type,
+            every interval: Duration = .seconds(15)
+        ) -> StatisticsCollector<Numbers> {
+            let collector = StatisticsCollector<Numbers>(pool: statisticsPool, interval: interval, logger: logger)
             collector.expose(in: registry)
             return collector
         }
@@ -85,6 +88,8 @@ struct WorkerServices {
             inbox, collector(OutboxStatistics.self), collector(EndpointStatistics.self), collector(BudgetStatistics.self),
             collector(HistoryStatistics.self), collector(ReconcileStatistics.self), collector(ImportStatistics.self),
             collector(ConsumptionStatistics.self),
+            // It asks the file system about each file of the database.
+            collector(StorageStatistics.self, every: .seconds(60)),
         ]
         // The numbers of a worker that does not ask would only grow old.
         if settings.asksResponders { collectors.append(collector(RevocationStatistics.self)) }

@@ -85,7 +85,9 @@ import Testing
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
         // Statistics of the database that were never read.
-        let collected = MetricCatalogue.inbox + MetricCatalogue.endpoints + MetricCatalogue.revocation + MetricCatalogue.reconcile
+        let collected =
+            MetricCatalogue.inbox + MetricCatalogue.storage + MetricCatalogue.endpoints + MetricCatalogue.revocation
+            + MetricCatalogue.reconcile
         let unread = Set(collected.map(\.name)).subtracting(["appstore_inbox_statistics_up"])
             .subtracting(lazy)
             .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
