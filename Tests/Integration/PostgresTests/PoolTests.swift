@@ -30,17 +30,13 @@ import Testing
     @Test func `the users of a share take no connection from others, whatever happens to theirs`() async throws {
         try await withPool(ConnectionPool.Configuration(maxConnections: 3)) { pool, _ in
             let share = pool.share(of: 2)
-            let inUse = Mutex(0)
+            let inUse = Count()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<40 {
                     group.addTask {
                         _ = try? await share.withConnection { connection in
-                            #expect(
-                                inUse.withLock {
-                                    $0 += 1; return $0
-                                } <= 2
-                            )
-                            defer { inUse.withLock { $0 -= 1 } }
+                            #expect(inUse.add(1) <= 2)
+                            defer { inUse.add(-1) }
                             // Some break their connection.
                             let end = number.isMultiple(of: 5) ? "pg_terminate_backend(pg_backend_pid())" : "1"
                             _ = try await connection.query("SELECT \(unsafeRaw: end)")
@@ -298,6 +294,18 @@ import Testing
             let pool = ConnectionPool(options: options, configuration: configuration, logger: .silent)
             try await body(pool, database)
             await pool.close()
+        }
+    }
+}
+
+private final class Count: Sendable {
+    private let value = Mutex(0)
+
+    @discardableResult
+    func add(_ change: Int) -> Int {
+        value.withLock { value in
+            value += change
+            return value
         }
     }
 }

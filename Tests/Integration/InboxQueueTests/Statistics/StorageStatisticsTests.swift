@@ -47,7 +47,7 @@ struct StorageStatisticsTests {
     @Test func `events without a partition are counted while they are there`() async throws {
         let database = try await InboxDatabase.make()
         let before: Int64 = try await read("inbox_bytes", database)
-        try await database.withConnection { connection in
+        _ = try await database.withConnection { connection in
             try await connection.execute(
                 """
                 INSERT INTO appstore.inbox (event_id, source, received_at, body)
@@ -58,7 +58,7 @@ struct StorageStatisticsTests {
         let filled: Int64 = try await read("default_bytes", database)
         #expect(filled > 1_000_000)
         #expect(try await read("inbox_bytes", database) >= before + 1_000_000)
-        try await database.withConnection { try await $0.execute("DELETE FROM appstore.inbox") }
+        _ = try await database.withConnection { try await $0.execute("DELETE FROM appstore.inbox") }
         #expect(try await read("default_bytes", database) == Int64(0))
     }
 
@@ -76,7 +76,7 @@ struct StorageStatisticsTests {
         let queue = try #require(tables.firstIndex(of: "inbox_queue"))
         let (live, dead): ([Int64], [Int64]) = (try await read("live_rows", database), try await read("dead_rows", database))
         #expect((live[queue], dead[queue]) == (100, 200))
-        try await database.withConnection { try await $0.execute("VACUUM appstore.inbox_queue") }
+        _ = try await database.withConnection { try await $0.execute("VACUUM appstore.inbox_queue") }
         try await database.awaitReports()
         let later: [Int64] = try await read("dead_rows", database)
         #expect(later[queue] == 0)
