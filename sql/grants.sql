@@ -56,7 +56,7 @@ GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appsto
     appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
-    appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
+    appstore.storage_statistics, appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
     appstore.apply_consumption_policies, appstore.consumption_statistics, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
 -- Of endpoints it sees what it leases.
 GRANT EXECUTE ON FUNCTION appstore.lease_endpoints, appstore.poll_endpoints, appstore.take_deliveries, appstore.settle_deliveries,
@@ -101,6 +101,7 @@ GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_o
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entries_about, appstore.entitlements_at, appstore.inbox_statistics,
+    appstore.storage_statistics,
     appstore.events_not_exactly_once, appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link,
     appstore.settled_events, appstore.settled_since, appstore.explain_user, appstore.endpoint_statistics, appstore.consumer_statistics,
     appstore.api_allowance, appstore.certificate_statistics, appstore.signers_of TO appstore_viewer, appstore_operator;

@@ -1,4 +1,4 @@
--- Measures the schema: bytes, events, room in the partitions, and what retention would free. It reads at most 10,000 outcomes.
+-- Measures the schema: events, room in the partitions, and what retention would free. It reads at most 10,000 outcomes.
 -- appstore-inbox doctor sends it, as appstore_viewer or appstore_operator.
 -- Returns one row. is_covered says whether a partition other than the default one holds the newest event, room how many follow it.
 WITH partitions AS MATERIALIZED (
@@ -14,12 +14,7 @@ WITH partitions AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT o.settled_at FROM appstore.outcomes AS o WHERE o.event_id < p.to_id ORDER BY o.event_id DESC LIMIT 1) AS o
     WHERE p.is_past AND o.settled_at < statement_timestamp() - CASE p.parent WHEN 'inbox' THEN r.bodies ELSE r.outcomes END
 )
-SELECT pg_database_size(current_database()) AS database_bytes,
-       (SELECT coalesce(sum(p.bytes), 0)::bigint FROM partitions AS p WHERE p.parent = 'inbox') AS inbox_bytes,
-       (SELECT coalesce(sum(p.bytes), 0)::bigint FROM partitions AS p WHERE p.parent = 'outcomes') AS outcome_bytes,
-       (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_catalog.pg_class AS c
-        WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'r' AND NOT c.relispartition) AS ledger_bytes,
-       -- PostgreSQL's estimate, which a server that has just started lacks.
+SELECT -- PostgreSQL's estimate, which a server that has just started lacks.
        greatest((SELECT count(*) FROM newest AS n),
                 (SELECT coalesce(sum(pg_stat_get_live_tuples(to_regclass('appstore.' || p.partition)::oid)), 0)::bigint
                  FROM partitions AS p WHERE p.parent = 'outcomes')) AS events,

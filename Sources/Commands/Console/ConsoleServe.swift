@@ -28,6 +28,8 @@ struct ConsoleServe: DaemonCommand {
     @OptionGroup var daemon: DaemonOptions
     @OptionGroup var service: ServiceOptions
 
+    static let connections = 4
+
     /// The listeners that have to be bound before the process is ready.
     private enum Listener: Hashable {
         case console, admin
@@ -61,7 +63,7 @@ struct ConsoleServe: DaemonCommand {
         let gate = SchemaGate(.console, logger: logger) { status.changed("console", $0) }
         let pool = ConnectionPool(
             options: options,
-            configuration: ConnectionPool.Configuration(maxConnections: 6, acquireTimeout: .seconds(3)).checked(by: gate),
+            configuration: ConnectionPool.Configuration(maxConnections: Self.connections, acquireTimeout: .seconds(3)).checked(by: gate),
             logger: logger
         )
         registry.observe(pool, as: "console")
