@@ -13,7 +13,7 @@ extension DoctorCheck {
         return [
             .ok("size", "inbox \(words[0]), outcomes \(words[1]), ledger \(words[2]); the whole database \(words[3])"),
             .ok("growth", events == 0 ? "no events yet" : "\(Int64(rate.rounded())) events a day lately, some \(bytes(Int64(growth)))"),
-            try partitions(row, rate), partitionCounts(storage.partitions), defaultPartitions(storage.defaultBytes),
+            try partitions(row, rate), partitionCounts(storage.partitions), lastPartitions(storage.restBytes),
             try retention(row, growth, storage.databaseBytes),
         ]
     }
@@ -39,13 +39,13 @@ extension DoctorCheck {
         )
     }
 
-    /// The few events that retention keeps of a partition that it drops move to the default one, too.
-    static func defaultPartitions(_ size: Int64) -> Finding {
-        guard size > 100_000_000 else { return .ok("default partitions", size == 0 ? "empty" : bytes(size)) }
+    /// Those that have all later ids: they are empty while workers make partitions.
+    static func lastPartitions(_ size: Int64) -> Finding {
+        guard size > 100_000_000 else { return .ok("last partitions", size == 0 ? "empty" : bytes(size)) }
         return .warning(
-            "default partitions",
-            "\(bytes(size)): events came for whose ids there was no partition; they age one by one",
-            "keep a worker running, which makes partitions in time; its log says why it could not"
+            "last partitions",
+            "\(bytes(size)): no worker has made partitions for the events that came",
+            "keep a worker running: it makes a partition of them, or its log says why it cannot"
         )
     }
 

@@ -20,8 +20,8 @@ extension StorageStatistics: ExposedStatistics {
                 MetricRegistry.Sample([("part", $0)], Double($1))
             }
         },
-        Gauge("default_partition_bytes", "The default partitions of inbox and outcomes with their indexes; 0 where they hold no row.") {
-            Double($0.defaultBytes)
+        Gauge("rest_partition_bytes", "The last partitions of inbox and outcomes, which have all later ids, with indexes; 0 while they hold no row.") {
+            Double($0.restBytes)
         },
         .each("table_live_rows", "PostgreSQL's estimate of the rows of tables that change without end, by table.") {
             $0.numbers.tables.map { MetricRegistry.Sample([("table", $0.name)], Double($0.liveRows)) }

@@ -14,8 +14,8 @@ struct StorageStatistics: Statistics {
     let inboxBytes: Int64
     let outcomeBytes: Int64
     let ledgerBytes: Int64
-    /// Of the default partitions that hold rows.
-    let defaultBytes: Int64
+    /// Of the last partitions of inbox and outcomes, where they hold rows.
+    let restBytes: Int64
     /// The partitions of each partitioned table.
     let partitions: [(parent: String, count: Int64)]
     let tables: [Table]
@@ -41,7 +41,7 @@ struct StorageStatistics: Statistics {
         inboxBytes = try row.decode("inbox_bytes")
         outcomeBytes = try row.decode("outcome_bytes")
         ledgerBytes = try row.decode("ledger_bytes")
-        defaultBytes = try row.decode("default_bytes")
+        restBytes = try row.decode("rest_bytes")
         partitions = Array(zip(try row.decode("parents", as: [String].self), try row.decode("partitions", as: [Int64].self)))
         let (live, dead): ([Int64], [Int64]) = (try row.decode("live_rows"), try row.decode("dead_rows"))
         tables = try row.decode("tables", as: [String].self).enumerated().map { index, name in

@@ -68,7 +68,7 @@ extension EndToEndInterfaces {
         /// The columns of `appstore.storage_statistics()` in order, each with distinct values.
         private static let storage: [(name: String, type: String, answer: String)] = [
             ("database_bytes", "bigint", "101"), ("inbox_bytes", "bigint", "102"), ("outcome_bytes", "bigint", "103"),
-            ("ledger_bytes", "bigint", "104"), ("default_bytes", "bigint", "105"), ("parents", "text[]", "'{inbox}'"),
+            ("ledger_bytes", "bigint", "104"), ("rest_bytes", "bigint", "105"), ("parents", "text[]", "'{inbox}'"),
             ("partitions", "bigint[]", "'{106}'"), ("tables", "text[]", "'{contracts,orders}'"), ("live_rows", "bigint[]", "'{107,108}'"),
             ("dead_rows", "bigint[]", "'{109,110}'"), ("slots", "text[]", "'{standby}'"), ("slot_bytes", "bigint[]", "'{111}'"),
             ("database_age", "bigint", "112"), ("oldest_table", "text", "'orders'"), ("table_age", "bigint", "113"),
@@ -77,7 +77,7 @@ extension EndToEndInterfaces {
         ]
         private static let storageMetrics: [(name: String, labels: [String: String], value: Double)] = [
             ("database_bytes", [:], 101), ("schema_bytes", ["part": "inbox"], 102), ("schema_bytes", ["part": "outcomes"], 103),
-            ("schema_bytes", ["part": "ledger"], 104), ("default_partition_bytes", [:], 105),
+            ("schema_bytes", ["part": "ledger"], 104), ("rest_partition_bytes", [:], 105),
             ("table_live_rows", ["table": "contracts"], 107), ("table_live_rows", ["table": "orders"], 108),
             ("table_dead_rows", ["table": "contracts"], 109), ("table_dead_rows", ["table": "orders"], 110),
             ("replication_slot_bytes", ["slot": "standby"], 111), ("database_age_transactions", [:], 112),
@@ -88,7 +88,7 @@ extension EndToEndInterfaces {
         @Test func `each statistic of the storage has its own metric`() async throws {
             try await Installation.lend { installation in
                 let real = try await metrics(in: installation)
-                #expect(real.value("appstore_inbox_default_partition_bytes") == 0)
+                #expect(real.value("appstore_inbox_rest_partition_bytes") == 0)
                 for metric in Self.storageMetrics where metric.labels["slot"] == nil && metric.labels["table"] == nil {
                     #expect(real.value("appstore_inbox_" + metric.name, metric.labels) != nil, "\(metric.name)")
                 }

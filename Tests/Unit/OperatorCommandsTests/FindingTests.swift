@@ -89,9 +89,9 @@ struct FindingTests {
         #expect(finding.status == status)
     }
 
-    @Test func `a few kept events do not make a default partition a problem, nor do fifty partitions`() {
-        #expect(DoctorCheck.defaultPartitions(100_000_000).status == .ok)
-        #expect(DoctorCheck.defaultPartitions(100_000_001).status == .warning)
+    @Test func `a few events do not make a last partition a problem, nor do fifty partitions`() {
+        #expect(DoctorCheck.lastPartitions(100_000_000).status == .ok)
+        #expect(DoctorCheck.lastPartitions(100_000_001).status == .warning)
         #expect(DoctorCheck.partitionCounts([("inbox", 60), ("outcomes", 52)]).status == .ok)
         #expect(DoctorCheck.partitionCounts([("inbox", 2), ("outcomes", 61)]).status == .warning)
     }

@@ -1,9 +1,9 @@
 CREATE OR REPLACE FUNCTION appstore.storage_statistics(
-    OUT database_bytes bigint, OUT inbox_bytes bigint, OUT outcome_bytes bigint, OUT ledger_bytes bigint, OUT default_bytes bigint,
+    OUT database_bytes bigint, OUT inbox_bytes bigint, OUT outcome_bytes bigint, OUT ledger_bytes bigint, OUT rest_bytes bigint,
     OUT parents text[], OUT partitions bigint[], OUT tables text[], OUT live_rows bigint[], OUT dead_rows bigint[], OUT slots text[],
     OUT slot_bytes bigint[], OUT database_age bigint, OUT oldest_table text, OUT table_age bigint, OUT freeze_max_age bigint,
     OUT locks_held bigint, OUT lock_slots bigint, OUT checkpoints_timed bigint, OUT checkpoints_requested bigint)
--- It asks the catalogue, the file system and PostgreSQL's statistics. It reads no rows but the first ones of the default partitions.
+-- It asks the catalogue, the file system and PostgreSQL's statistics. It reads no rows but the first ones of the last partitions.
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 -- The settings of the worker's role would read whole catalogues by their indexes.
 SET enable_seqscan = on SET jit = off AS $$
@@ -24,9 +24,9 @@ BEGIN
     INTO database_bytes, inbox_bytes, outcome_bytes, ledger_bytes
     FROM sizes AS s;
     -- An empty partition has some pages, too.
-    default_bytes :=
-        CASE WHEN EXISTS (SELECT FROM appstore.inbox_default AS i) THEN pg_total_relation_size('appstore.inbox_default') ELSE 0 END
-        + CASE WHEN EXISTS (SELECT FROM appstore.outcomes_default AS o) THEN pg_total_relation_size('appstore.outcomes_default') ELSE 0 END;
+    rest_bytes :=
+        CASE WHEN EXISTS (SELECT FROM appstore.inbox_rest AS i) THEN pg_total_relation_size('appstore.inbox_rest') ELSE 0 END
+        + CASE WHEN EXISTS (SELECT FROM appstore.outcomes_rest AS o) THEN pg_total_relation_size('appstore.outcomes_rest') ELSE 0 END;
 
     -- 2. Partitions, and what vacuum has left to do in the tables that are updated or deleted from without end.
     SELECT coalesce(array_agg(p.parent ORDER BY p.parent), '{}'), coalesce(array_agg(p.partitions ORDER BY p.parent), '{}')
@@ -73,7 +73,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.storage_statistics IS
-    'What the database takes and what it may run out of. Bytes are with indexes; default_bytes: of the default partitions that hold rows; '
+    'What the database takes and what it may run out of. Bytes are with indexes; rest_bytes: of the last partitions, where they hold rows; '
     'ledger_bytes: of all but inbox and outcomes. live_rows and dead_rows: PostgreSQL''s estimates for tables. slot_bytes: the log that each '
     'replication slot keeps. Ages are in transactions: of the oldest row that is not frozen, in the database and in oldest_table of the schemas. '
     'checkpoints_*: since the statistics were reset.';
