@@ -20,7 +20,7 @@ extension StorageStatistics: ExposedStatistics {
                 MetricRegistry.Sample([("part", $0)], Double($1))
             }
         },
-        Gauge("rest_partition_bytes", "The last partitions of inbox and outcomes, which have all later ids, with indexes; 0 while they hold no row.") {
+        Gauge("rest_partition_bytes", "The last partitions, which have all later ids, with indexes; 0 while they hold no row.") {
             Double($0.restBytes)
         },
         .each("table_live_rows", "PostgreSQL's estimate of the rows of tables that change without end, by table.") {
