@@ -148,9 +148,10 @@ COMMENT ON TABLE appstore.outcomes_first IS 'The first partition. The worker mak
 COMMENT ON TABLE appstore.outcomes_default IS 'Takes outcomes for whose ids no partition exists, so that no insert can fail.';
 
 CREATE TABLE appstore.outcome_history (
-    LIKE appstore.outcomes,
     replaced_at timestamptz NOT NULL,
     replaced_by text        NOT NULL,
+    -- Last, as ALTER TABLE adds a new column of outcomes in an older database.
+    LIKE appstore.outcomes,
     PRIMARY KEY (event_id, run)
 );
 COMMENT ON TABLE appstore.outcome_history IS
