@@ -56,7 +56,7 @@ let package = Package(
             dependencies: ["Postgres"],
             path: "sql",
             exclude: [
-                "README.md", "schema.sql", "queries", "steps", "roles.sql", "grants.sql", "fingerprint.txt", "tables", "functions", "views",
+                "README.md", "queries", "releases", "steps", "roles.sql", "grants.sql", "fingerprint.txt", "tables", "functions", "views",
                 "statements",
             ],
             sources: ["Schema.swift"],
@@ -254,7 +254,7 @@ let package = Package(
         .target(name: "SystemdTesting", path: "Tests/Support/SystemdTesting"),
         .target(
             name: "InboxTesting",
-            dependencies: ["Postgres", "PostgresTesting", "Schema"],
+            dependencies: ["Postgres", "PostgresTesting", "SQL", "Schema"],
             path: "Tests/Support/InboxTesting"
         ),
         // What Apple really signed, from a folder outside the project.
@@ -325,9 +325,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "Randomness",
-                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", "appstore-inbox", "appstore-inbox-lab",
-                "webhook-receiver-example",
+                "AppStore", "StrictJSON", "EndToEndTesting", "InboxTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting",
+                "Randomness", "SQL", "Schema", "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", "appstore-inbox",
+                "appstore-inbox-lab", "webhook-receiver-example",
             ],
             path: "Tests/EndToEnd/EndToEndTests"
         ),

@@ -24,31 +24,19 @@ package struct SchemaMigrator: Sendable {
         self.logger = logger
     }
 
-    /// Creates the schema, or applies the missing steps; then replaces functions, views and privileges if they differ.
+    /// Creates the schema, or upgrades it: applies the missing steps, and replaces functions, views and privileges if they differ.
     ///
-    /// A failed run has changed nothing or applied some of the steps; the next run continues.
+    /// Either is one transaction, so a failed run has changed nothing. Only the indexes of steps that are marked `-- concurrently` are made before
+    /// it; the next run finds them.
     ///
-    /// - Throws: ``SchemaError`` when the database or the role does not permit it.
+    /// - Throws: ``SchemaError`` when the database or the role does not permit it, or when an object of the program still differs at the end.
     package func migrate() async throws -> SchemaChanges {
         try await connection.execute("SELECT FROM pg_advisory_lock(\(Self.lockKey))")
         try await requireUTF8()
         try await ensureRoles()
         try await actAsOwner()
         let known = try await knownVersion()
-        var changes = SchemaChanges()
-        if known == 0 {
-            try await createIfPermitted()
-            changes.created = manifest.version
-        }
-        for step in manifest.steps where known > 0 && step.version > known {
-            try await apply(step)
-            changes.steps.append(step.file.name)
-        }
-        changes.isRedefined = try await define()
-        try await recordFirstFingerprint()
-        if !changes.isEmpty, let comparison = try await compare(), !comparison.isEmpty {
-            logger.warning("the schema is not what this program makes", metadata: ["schema.differences": "\(comparison)"])
-        }
+        let changes = known == 0 ? try await createIfPermitted() : try await upgrade(from: known)
         try await connection.runScript("RESET ROLE; RESET ALL; SELECT pg_advisory_unlock(\(Self.lockKey));")
         return changes
     }
@@ -99,9 +87,9 @@ package struct SchemaMigrator: Sendable {
         }
     }
 
-    private func createIfPermitted() async throws {
+    private func createIfPermitted() async throws -> SchemaChanges {
         do {
-            try await create()
+            return try await create()
         } catch let error as SchemaError where error.cause?.sqlState == .insufficientPrivilege {
             throw SchemaError(
                 .notPermitted,
@@ -172,7 +160,8 @@ package struct SchemaMigrator: Sendable {
         """
     }
 
-    private static let roles = [
+    /// The program's roles.
+    static let roles = [
         "appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_viewer", "appstore_backend",
         "appstore_reporter", "appstore_api", "appstore_console", "appstore_bodies",
     ]

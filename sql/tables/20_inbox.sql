@@ -155,9 +155,10 @@ COMMENT ON TABLE appstore.outcomes_rest IS 'As inbox_rest: the outcomes of all l
 COMMENT ON TABLE appstore.outcomes_default IS 'The few outcomes that outlive their partition.';
 
 CREATE TABLE appstore.outcome_history (
-    LIKE appstore.outcomes,
     replaced_at timestamptz NOT NULL,
     replaced_by text        NOT NULL,
+    -- Last, as ALTER TABLE adds a new column of outcomes in an older database.
+    LIKE appstore.outcomes,
     PRIMARY KEY (event_id, run)
 );
 COMMENT ON TABLE appstore.outcome_history IS

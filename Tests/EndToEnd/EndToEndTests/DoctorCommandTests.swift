@@ -115,7 +115,7 @@ extension EndToEndInterfaces {
                     "appstore_viewer": "warning: lacks the settings statement_timeout=30s",
                     "appstore_worker": "failure: may not execute appstore.settle", "failed events": "warning: 1",
                     "last notification": "warning: none has come yet",
-                    "schema objects": "warning: different: privileges of appstore_worker, unknown: index appstore.by_hand",
+                    "schema objects": "warning: different: privileges of appstore_worker",
                 ]
             )
             try await sql.execute("DELETE FROM appstore.schema_history")
