@@ -502,7 +502,7 @@ let package = Package(
         .testTarget(
             name: "ConsolePagesTests",
             dependencies: [
-                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Interpretation", "Postgres",
+                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxQueue", "InboxTesting", "Interpretation", "Postgres",
                 "PostgresTesting", "StrictJSON", serviceLifecycle,
             ],
             path: "Tests/Integration/ConsolePagesTests"

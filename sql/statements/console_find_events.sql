@@ -6,5 +6,5 @@ SELECT (to_jsonb(e) || jsonb_build_object(
 FROM appstore.find_events(
     jsonb_populate_record(NULL::appstore.repair_filter, :filter::jsonb), :source::text, :original_transaction_id::text,
     :notification_uuid::uuid, :is_waiting::boolean,
-    coalesce('epoch'::timestamptz + :before_microseconds::bigint * interval '1 microsecond', 'infinity'),
-    coalesce(:before_event_id::bigint, 0), :limit::integer) AS e;
+    before_at => coalesce('epoch'::timestamptz + :before_microseconds::bigint * interval '1 microsecond', 'infinity'),
+    before_event_id => coalesce(:before_event_id::bigint, 0), max_rows => :limit::integer) AS e;

@@ -22,7 +22,7 @@ COMMENT ON COLUMN appstore.audit_log.audit_id IS 'The number of the entry.';
 COMMENT ON COLUMN appstore.audit_log.at IS 'When it was done.';
 COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it, or the person who used the console.';
 COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
-COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
+COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair writes a row for each step.';
 COMMENT ON COLUMN appstore.audit_log.note IS
     'Free text of the actor. appstore.forget erases that of the user''s links and searches no other: do not name users here.';
 COMMENT ON COLUMN appstore.audit_log.details IS
@@ -44,23 +44,6 @@ CREATE TYPE appstore.repair_filter AS (
     received_before   timestamptz
 );
 COMMENT ON TYPE appstore.repair_filter IS 'Which outcomes a repair selects: those that meet every condition. A null condition is ignored.';
-
-CREATE TYPE appstore.repair_progress AS (
-    started_at timestamptz,
-    event_id   bigint,
-    events     bigint,
-    pace       interval,
-    due_from   timestamptz,
-    pause      interval,
-    is_done    boolean
-);
-COMMENT ON TYPE appstore.repair_progress IS 'The progress of a repair in steps, see appstore.repair_step. null is the beginning.';
-COMMENT ON COLUMN appstore.repair_progress.started_at IS 'Only outcomes that are older are repaired, so that each event is repaired once.';
-COMMENT ON COLUMN appstore.repair_progress.event_id IS 'The last event that was checked; the walk goes by id.';
-COMMENT ON COLUMN appstore.repair_progress.events IS 'How many events were repaired so far.';
-COMMENT ON COLUMN appstore.repair_progress.pace IS 'The time over which the next 1,000 requeued events become due.';
-COMMENT ON COLUMN appstore.repair_progress.due_from IS 'Where the queue began at the latest step: only dead index entries lie before it.';
-COMMENT ON COLUMN appstore.repair_progress.pause IS 'How long to wait before the next step.';
 
 CREATE TABLE appstore.retention (
     is_only           boolean  NOT NULL DEFAULT true PRIMARY KEY,

@@ -91,11 +91,10 @@ struct ConsoleServe: DaemonCommand {
             isStuck: { false },
             beat: notifier.keepAlive
         )
-        let repairs: [any Service] = settings.isReadOnly ? [] : [RepairRunner(pool: pool, logger: logger)]
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
             [reload, pool, DatabaseWatch(pool: pool, gate: gate, logger: logger), refusalLog, heartbeat] + admin
-                + repairs + [server, StoppingNotice(notifier: notifier)],
+                + [server, StoppingNotice(notifier: notifier)],
             listeners: settings.listeners,
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger

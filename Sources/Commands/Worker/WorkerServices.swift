@@ -93,8 +93,10 @@ struct WorkerServices {
         ]
         // The numbers of a worker that does not ask would only grow old.
         if settings.asksResponders { collectors.append(collector(RevocationStatistics.self)) }
-        let maintenance = MaintenanceService(pool: sharedPool, logger: logger, metrics: registry)
-        return ([pool] + listeners + collectors + [maintenance] + loops(notifier), admin)
+        let upkeep: [any Service] = [
+            MaintenanceService(pool: sharedPool, logger: logger, metrics: registry), RepairService(pool: sharedPool, logger: logger),
+        ]
+        return ([pool] + listeners + collectors + upkeep + loops(notifier), admin)
     }
 
     /// The services that process events and make calls, the pool of crash markers, and the heartbeat that reports their progress to systemd.

@@ -85,16 +85,15 @@ struct MaintenanceRaceTests {
             }
         }
         try await database.withConnection(user: "appstore_worker") { worker in
-            try await withThrowingTaskGroup(of: Int64?.self) { group in
+            try await withThrowingTaskGroup(of: RepairBench.Step.self) { group in
+                try await RepairBench.begin("requeue", #"{"result": "rejected"}"#, in: database)
                 try await worker.withTransaction { transaction in
                     let aged = try await transaction.query("SELECT deleted FROM appstore.expire('rejected_bodies')")
                     #expect(try aged[0].decode(0, as: Int64.self) == 9)
-                    group.addTask {
-                        try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(result => 'rejected')")
-                    }
+                    group.addTask { try await RepairBench.step(as: "appstore_operator", in: database) }
                     try await MaintenanceBench.awaitWaiting(database)
                 }
-                #expect(try await group.next() == 0)
+                #expect(try await group.next()?.repaired == 0)
             }
         }
         #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["5"])

@@ -159,7 +159,7 @@ struct MaintenanceRetentionTests {
         try await MaintenanceBench.settled(10, result: "rejected", labels: false, age: "2 days", in: database)
         #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_event(1000001)") == 1)
         #expect(try await MaintenanceBench.finish(.ageRejectedBodies, in: database).map(\.rows) == [9])
-        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(result => 'rejected')") == 0)
+        #expect(try await RepairBench.repair("requeue(result => 'rejected')", in: database) == 0)
         #expect(try await counts(database) == ["1 bodies, 9 outcomes, 1 waiting"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }

@@ -34,7 +34,7 @@ struct PgBouncerTests {
             try await services.expect("1100", from: "SELECT count(*)::text FROM appstore.outcomes WHERE result = 'rejected'")
             let asOperator = try services.bouncer.options(services.database, user: "appstore_operator")
             let connection = try await Connection.open(asOperator, logger: .silent)
-            try await connection.execute("CALL appstore.requeue_all(result => 'rejected')")
+            try await connection.execute("SELECT appstore.requeue(result => 'rejected')")
             await connection.close()
             try await services.expect(
                 "1100",

@@ -8,10 +8,13 @@ extension PlanCase {
         .statement("console_find_events that failed", as: "appstore_viewer", entries: 120) { _ in find(#"{"result": "failed"}"#) },
         .statement("console_find_events of a contract", as: "appstore_viewer") { find("{}", contract: "\($0)") },
         .statement("console_find_events that wait", as: "appstore_viewer", entries: 120) { _ in find("{}", isWaiting: true) },
-        .statement("console_explain_contract", as: "appstore_viewer", entries: 120, pages: 300) {
+        .statement("explain_customer of a contract", as: "appstore_viewer", entries: 120, pages: 300) {
             Statement(
-                .consoleExplainContract,
-                ["environment": "Production", "original_transaction_id": "\($0)", "before": Int64?.none, "limit": Int32(40)]
+                .customerPage,
+                [
+                    "user": String?.none, "original_transaction_id": "\($0)", "environment": "Production", "before": Int64?.none,
+                    "limit": Int32(40),
+                ]
             )
         },
         .statement("console_ownership", as: "appstore_viewer") {

@@ -59,7 +59,9 @@ struct RepairEvents: ConsoleAction {
             )
         }
         let count = try await Count(
-            context.transaction.query(Statement(.consoleCountRepair, ["action": repair.action, "filter": search.filterText]))
+            context.transaction.query(
+                Statement(.repairCount, ["action": repair.action, "filter": search.filterText, "at_most": Count.cap + 1])
+            )
         )
         guard count.total > 0 else {
             throw ConsoleProblem.conflict("No event that matches can be \(repair.isDiscard ? "discarded" : "requeued").")
@@ -70,12 +72,12 @@ struct RepairEvents: ConsoleAction {
         }
         let row = try await context.transaction.query(
             Statement(
-                .consoleBeginRepair,
-                ["action": repair.action, "filter": search.filterText, "note": note, "expected": expected]
+                .repairBegin,
+                ["action": repair.action, "filter": search.filterText, "note": note, "max_events": expected]
             )
         ).first
         let id = try row?.decode("repair_id", as: Int64.self) ?? 0
-        return .done(context.url("repairs"), "Repair \(id) of \(grouped(expected)) events has begun.")
+        return .done(context.url("repairs"), "Repair \(id) has begun: \(grouped(expected)) events.")
     }
 
     private func confirmation(_ repair: EventRepair, _ count: Count, _ which: String) -> Confirmation {
@@ -93,7 +95,7 @@ struct RepairEvents: ConsoleAction {
                     : "Each runs again with the settings of now, at a pace that lets fresh events go first. A second run adds no second effect."
             }
             if !count.isComplete {
-                p { "How many match is not known. The repair goes by their ids and ends with the step of 1,000 that reaches your limit." }
+                p { "How many match is not known. The repair begins with those that were settled first, and ends at your limit." }
             }
         }
         guard !count.isComplete else { return confirmation }
@@ -108,7 +110,9 @@ struct RepairEvents: ConsoleAction {
     private struct Count {
         let total: Int64
         let words: String
-        var isComplete: Bool { total <= 10_000 }
+        var isComplete: Bool { total <= Self.cap }
+        /// The most events that are counted.
+        static let cap: Int64 = 10_000
 
         init(_ rows: Rows) throws {
             let results = try rows.map { (try $0.decode("result", as: String.self), try $0.decode("events", as: Int64.self)) }

@@ -67,7 +67,7 @@ struct StopRepair: ConsoleAction {
 
     func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
         let id = try form.number("id")
-        let statement = Statement(.consoleStopRepair, ["repair_id": id, "note": form["note"]])
+        let statement = Statement(.repairStop, ["repair_id": id, "note": form["note"]])
         let isStopped = try await context.transaction.query(statement).first?.decode("stopped", as: Bool.self) ?? false
         return .done(
             context.url("repairs"),

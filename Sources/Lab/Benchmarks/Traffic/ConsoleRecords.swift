@@ -216,9 +216,8 @@ extension ConsoleRecords {
         SELECT b.begun, 'operator ' || n, 'show_body', ARRAY[b.first + b.events - 1], 'ticket ' || n FROM bench AS b, generate_series(1, 200) AS n;
         INSERT INTO appstore.outcome_history
         SELECT o.*, o.settled_at, 'operator 1' FROM bench AS b JOIN appstore.outcomes AS o ON o.event_id = b.first + b.events - 1;
-        INSERT INTO appstore.repairs (action, filter, note, actor, asked_at, expected, state, progress, ended_at)
-        SELECT 'requeue', jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), 'ticket ' || n, 'operator', b.begun, 100, 'done',
-               jsonb_populate_record(NULL::appstore.repair_progress, '{"events": 100, "event_id": 1}'), b.begun
+        INSERT INTO appstore.repairs (action, filter, note, actor, asked_at, expected, state, repaired, ended_at)
+        SELECT 'requeue', jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), 'ticket ' || n, 'operator', b.begun, 100, 'done', 100, b.begun
         FROM bench AS b, generate_series(1, 300) AS n;
         INSERT INTO appstore.console_sessions (session_hash, person, role, shows_bodies, began_at, expires_at)
         SELECT sha256(convert_to('session ' || n, 'UTF8')), 'operator ' || n % 7, 'operator', false, b.begun - interval '1 day', b.begun - interval '12 hours'

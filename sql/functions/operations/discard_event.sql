@@ -19,7 +19,7 @@ BEGIN
         VALUES (clock_timestamp(), appstore.actor(), 'discard', ARRAY[discard_event.event_id], discard_event.reason);
     ELSIF EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = discard_event.event_id) THEN
         RETURN appstore.repair_held(event_id);
-    ELSIF appstore.repair_outcomes('discard', ARRAY[event_id], 'infinity', '0', reason, NULL) = '{}' THEN
+    ELSIF appstore.repair_outcomes('discard', ARRAY[event_id], 'infinity', '0', appstore.actor(), reason, NULL) = '{}' THEN
         RAISE EXCEPTION 'event % is neither waiting nor failed, rejected or unhandled', event_id USING ERRCODE = 'no_data_found', HINT =
             coalesce((SELECT format('Its result is %s, which a discard cannot undo.', o.result)
                       FROM appstore.outcomes AS o WHERE o.event_id = discard_event.event_id), 'There is no such event.');
@@ -30,33 +30,3 @@ $$;
 COMMENT ON FUNCTION appstore.discard_event IS
     'Discards an event that waits, failed, was rejected or unhandled: it does not run again. Its body may be gone. Returns 1, or 0 with a notice '
     'when a worker holds it. The reason is kept for ever: appstore.forget does not erase it.';
-
-CREATE OR REPLACE FUNCTION appstore.discard_events(
-    why text, result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
-    environment appstore.environment DEFAULT NULL, bundle_id text DEFAULT NULL, received_from timestamptz DEFAULT NULL,
-    received_before timestamptz DEFAULT NULL, max_events integer DEFAULT 1000, dry_run boolean DEFAULT false)
-RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RETURN appstore.repair_events(
-        'discard', ROW(result, reason, notification_type, subtype, environment, bundle_id, received_from, received_before),
-        max_events, dry_run, why);
-END
-$$;
-COMMENT ON FUNCTION appstore.discard_events IS
-    'Discards the failed, rejected and unhandled events that meet every given condition, at most max_events (1 to 1,000), and returns how many. '
-    'why becomes their reason. dry_run only counts them, all of them when max_events is null. appstore.discard_all takes all.';
-
-CREATE OR REPLACE PROCEDURE appstore.discard_all(
-    why text, result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
-    environment appstore.environment DEFAULT NULL, bundle_id text DEFAULT NULL, received_from timestamptz DEFAULT NULL,
-    received_before timestamptz DEFAULT NULL)
-LANGUAGE plpgsql AS $$
-BEGIN
-    CALL appstore.repair_all(
-        'discard', ROW(result, reason, notification_type, subtype, environment, bundle_id, received_from, received_before), why);
-END
-$$;
-COMMENT ON PROCEDURE appstore.discard_all IS
-    'Discards all failed, rejected and unhandled events that meet every given condition and were settled before the call. It commits every 1,000 '
-    'events and can be ended and repeated. Call it outside of a transaction and without a statement_timeout.';
