@@ -133,10 +133,10 @@ extension PlanCase {
         },
         // Each repair is counted, and takes one step of a thousand events.
         repair("requeue step", #"{"result": "failed"}"#, entries: 12),
-        repair("discard step", "discard", #"{"result": "failed"}"#, entries: 12),
+        repair("discard step", #"{"result": "failed"}"#, by: "discard", entries: 12),
         // An incident: the wanted events arrived last.
         repair("requeue by result", #"{"result": "unhandled"}"#, entries: 12, before: incident(1)),
-        repair("discard by result", "discard", #"{"result": "unhandled"}"#, entries: 12, before: incident(2)),
+        repair("discard by result", #"{"result": "unhandled"}"#, by: "discard", entries: 12, before: incident(2)),
         // Counts up to ten thousand rows of a kind.
         PlanCase(
             "inbox_statistics",
@@ -157,8 +157,8 @@ extension PlanCase {
     /// A repair of a thousand events: its count, its beginning and its step.
     static func repair(
         _ name: String,
-        _ action: String = "requeue",
         _ filter: String,
+        by action: String = "requeue",
         entries: Int64,
         before: String? = nil
     ) -> PlanCase {
