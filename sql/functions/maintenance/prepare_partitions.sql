@@ -86,8 +86,8 @@ BEGIN
         PERFORM appstore.rename_partition(v_rest, v_name);
         v_made := v_rest;
     END IF;
-    EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.%I INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) '
-                   'WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02)', v_made, parent);
+    EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.%I INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) WITH (%s)',
+                   v_made, parent, appstore.partition_storage());
 
     -- 3. Put it back behind the new one.
     EXECUTE format('ALTER TABLE appstore.%I ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', parent, v_name, v_from, v_to);
@@ -138,27 +138,47 @@ END
 $$;
 COMMENT ON FUNCTION appstore.rename_partition IS 'Renames a partition, and its indexes that are named after it.';
 
+-- LIKE does not copy storage parameters.
+CREATE OR REPLACE FUNCTION appstore.partition_storage() RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02, '
+           'toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.05'
+$$;
+COMMENT ON FUNCTION appstore.partition_storage IS
+    'The storage parameters of a new partition of the inbox, the outcomes or the feed. Those that a new schema begins with have the same.';
+
+-- A worker may not VACUUM. With these parameters autovacuum comes after the next row, reads each page that is not frozen, and freezes it. That
+-- writes each page to the log once more. What is dropped within a year is not worth it: autovacuum freezes it in any case after 200 million
+-- transactions.
 CREATE OR REPLACE FUNCTION appstore.freeze_partition() RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_name text := (
-        SELECT c.relname FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid
-        WHERE (c.relname IN (SELECT p.partition FROM appstore.inbox_partitions AS p WHERE p.is_past)
-               OR h.inhparent = 'appstore.feed'::regclass
-                  AND c.relname <> (SELECT 'feed_from_' || f.partition_from FROM appstore.feed_head AS f))
-          AND ('autovacuum_freeze_min_age=0' = ANY (c.reloptions)) IS NOT TRUE
+        SELECT c.relname
+        FROM appstore.retention AS r
+        CROSS JOIN LATERAL (
+            SELECT p.partition, CASE p.parent WHEN 'inbox' THEN r.bodies ELSE r.outcomes END AS age
+            FROM appstore.inbox_partitions AS p WHERE p.is_past
+            UNION ALL
+            SELECT c.relname, r.feed
+            FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid CROSS JOIN appstore.feed_head AS f
+            WHERE h.inhparent = 'appstore.feed'::regclass AND c.relname <> 'feed_from_' || f.partition_from
+        ) AS p
+        JOIN pg_class AS c ON c.relnamespace = 'appstore'::regnamespace AND c.relname = p.partition
+        WHERE (p.age <= interval '1 year') IS NOT TRUE AND ('autovacuum_freeze_min_age=0' = ANY (c.reloptions)) IS NOT TRUE
         ORDER BY c.oid LIMIT 1);
 BEGIN
     IF v_name IS NULL THEN
         RETURN NULL;
     END IF;
-    EXECUTE format('ALTER TABLE appstore.%I SET (autovacuum_freeze_min_age = 0, autovacuum_freeze_max_age = 1000000)', v_name);
-    IF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = ('appstore.' || v_name)::regclass AND c.reltoastrelid <> 0) THEN
-        EXECUTE format('ALTER TABLE appstore.%I SET (toast.autovacuum_freeze_min_age = 0, toast.autovacuum_freeze_max_age = 1000000)', v_name);
-    END IF;
+    EXECUTE format('ALTER TABLE appstore.%I SET (%s)', v_name, (
+        SELECT string_agg(place || setting || ' = 0', ', ')
+        FROM unnest(ARRAY['', 'toast.']) AS place,
+             unnest(ARRAY['autovacuum_freeze_min_age', 'autovacuum_freeze_table_age', 'autovacuum_vacuum_insert_threshold',
+                          'autovacuum_vacuum_insert_scale_factor']) AS setting));
     RETURN 'will freeze ' || v_name;
 END
 $$;
 COMMENT ON FUNCTION appstore.freeze_partition IS
-    'Has autovacuum freeze the next partition that gets no new rows, within a million transactions: rows that are frozen are not read again for the '
-    'age of their transaction ids, which would one day be all of them at once. Returns what it did, else null.';
+    'Has autovacuum freeze the next partition that gets no new rows and is kept for longer than a year, with its TOAST table: rows that are frozen '
+    'are not read again for the age of their transaction ids, which would one day be all of them at once. Returns what it did, else null.';
