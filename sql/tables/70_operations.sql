@@ -92,7 +92,7 @@ COMMENT ON COLUMN appstore.retention.history IS 'How long history_records is kep
 COMMENT ON COLUMN appstore.retention.import_bodies IS
     'How long the bodies of imports are kept after the event''s outcome: what Apple said can be asked again.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
-    'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, an eighth of those in use, so that there '
+    'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, a fifth of those in use, so that there '
     'are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age.';
 
 CREATE TABLE appstore.maintenance_state (

@@ -52,31 +52,21 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
 
     /// Takes one step.
     ///
-    /// - Parameter lockTimeout: for steps that lock a whole table.
+    /// - Parameter lockTimeout: for steps that lock a whole table. With another one than the usual, a step has no limit of time.
     /// - Returns: What was done to how many rows, and whether there may be more; nil when there was nothing to do, or when another worker
     ///   does it.
     package func step(on connection: Connection, lockTimeout: Duration = Self.lockTimeout) async throws -> Step? {
+        let statement = statement(lockTimeout: "\(lockTimeout.milliseconds)")
         let rows =
-            locksTables
-            ? try await connection.withTransaction { transaction in
+            lockTimeout == Self.lockTimeout
+            ? try await connection.query(statement)
+            : try await connection.withTransaction { transaction in
                 // The role's timeout is for statements that others wait for. What this one reads at length, it reads beside them.
-                let timeouts: Statement = """
-                    SELECT set_config('lock_timeout', \("\(lockTimeout.milliseconds)"), true), set_config('statement_timeout', '0', true)
-                    """
-                _ = try await transaction.query(timeouts)
+                _ = try await transaction.query("SELECT set_config('statement_timeout', '0', true)")
                 return try await transaction.query(statement)
             }
-            : try await connection.query(statement)
         return try rows.first.map { row in
             Step(did: try row.decode("did"), rows: Int(try row.decode("rows", as: Int64.self)), hasMore: try row.decode("has_more"))
-        }
-    }
-
-    /// Whether its steps change partitions, which takes a lock on all of the table.
-    private var locksTables: Bool {
-        switch self {
-        case .preparePartitions, .dropPartition, .ageFeed: true
-        default: false
         }
     }
 
@@ -88,17 +78,17 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         package let hasMore: Bool
     }
 
-    private var statement: Statement {
+    private func statement(lockTimeout: String) -> Statement {
         switch self {
-        case .preparePartitions: Statement(.maintenancePartitions)
-        case .dropPartition: Statement(.maintenanceDropPartition)
+        case .preparePartitions: Statement(.maintenancePartitions, ["lock_timeout": lockTimeout])
+        case .dropPartition: Statement(.maintenanceDropPartition, ["lock_timeout": lockTimeout])
         case .ageRejectedBodies: Statement(.maintenanceExpire, ["walk": "rejected_bodies"])
         case .ageDefaultBodies: Statement(.maintenanceExpire, ["walk": "default_bodies"])
         case .ageRejectedOutcomes: Statement(.maintenanceExpire, ["walk": "rejected_outcomes"])
         case .ageDefaultOutcomes: Statement(.maintenanceExpire, ["walk": "default_outcomes"])
         case .ageNotifications: Statement(.maintenanceExpireNotifications)
         case .ageCalls: Statement(.maintenanceExpireCalls)
-        case .ageFeed: Statement(.maintenanceExpireFeed)
+        case .ageFeed: Statement(.maintenanceExpireFeed, ["lock_timeout": lockTimeout])
         case .ageDeliveries: Statement(.maintenanceExpireDeliveries)
         case .answerConsumption: Statement(.maintenanceAnswerConsumption)
         case .ageHistory: Statement(.maintenanceExpireHistory)

@@ -33,6 +33,11 @@ enum MaintenanceBench {
         return database
     }
 
+    /// Has the default partitions take the ids below 1,000,000, as if these partitions had been dropped.
+    static func dropFirstPartitions(in database: TestDatabase) async throws {
+        try await execute("DROP TABLE appstore.inbox_first, appstore.outcomes_first", in: database)
+    }
+
     /// Events 1… of which each has an outcome, received and settled so long ago, with bodies of so many bytes.
     static func settled(
         _ count: Int,

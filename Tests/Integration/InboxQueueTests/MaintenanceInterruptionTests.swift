@@ -96,13 +96,13 @@ struct MaintenanceInterruptionTests {
         case .ageRejectedBodies:
             try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "2 days", in: database)
         case .ageDefaultBodies:
-            try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 90000000)", in: database)
+            try await MaintenanceBench.dropFirstPartitions(in: database)
             try await MaintenanceBench.settled(700, result: "applied", age: "40 days", in: database)
         case .ageRejectedOutcomes:
             try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "40 days", in: database)
             try await addRuns(database)
         case .ageDefaultOutcomes:
-            try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 90000000)", in: database)
+            try await MaintenanceBench.dropFirstPartitions(in: database)
             try await MaintenanceBench.settled(700, result: "applied", age: "40 days", in: database)
             try await MaintenanceBench.execute("DELETE FROM appstore.inbox", in: database)
             try await addRuns(database)
@@ -180,7 +180,7 @@ struct MaintenanceInterruptionTests {
     private func addRuns(_ database: TestDatabase) async throws {
         try await MaintenanceBench.execute(
             """
-            INSERT INTO appstore.outcome_history SELECT o.*, o.settled_at, 'by_test' FROM appstore.outcomes AS o;
+            INSERT INTO appstore.outcome_history SELECT o.settled_at, 'by_test', o.* FROM appstore.outcomes AS o;
             UPDATE appstore.outcomes SET run = 2;
             INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id)
             SELECT 'Production', '1', event_id FROM appstore.outcomes;

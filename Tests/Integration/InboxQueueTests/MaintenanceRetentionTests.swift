@@ -178,9 +178,9 @@ struct MaintenanceRetentionTests {
             """,
             in: database
         )
-        let history: Statement = "SELECT string_agg(event_id::text, ',' ORDER BY event_id) FROM appstore.outcome_history"
+        let history: Statement = "SELECT event_id::text FROM appstore.outcome_history ORDER BY 1"
         _ = try await MaintenanceBench.finish(.dropPartition, in: database)
-        #expect(try await database.lines(history) == ["1000001,1001001"])
+        #expect(try await database.lines(history) == ["1000001", "1001001"])
         #expect(try await counts(database) == ["500 bodies, 1500 outcomes, 0 waiting"])
         try await MaintenanceBench.execute("UPDATE appstore.retention SET outcomes = '365 days'", in: database)
         // One partition has the outcomes of eight of the inbox: it stays with the last of these.

@@ -38,7 +38,7 @@ struct PgBouncerTests {
             await connection.close()
             try await services.expect(
                 "1100",
-                from: "SELECT sum(cardinality(event_ids))::text FROM appstore.audit_log WHERE action = 'requeue'"
+                from: "SELECT coalesce(sum(cardinality(event_ids)), 0)::text FROM appstore.audit_log WHERE action = 'requeue'"
             )
             try await services.expect("1100", from: "SELECT count(*)::text FROM appstore.outcomes WHERE result = 'rejected' AND run = 2")
             #expect(try await services.database.eventsNotExactlyOnce() == [])

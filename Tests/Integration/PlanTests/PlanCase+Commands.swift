@@ -153,7 +153,6 @@ extension PlanCase {
     /// The hash of a customer's key, which permits everything.
     static func keyHash(_ customer: Int) -> [UInt8] { Digest.sha256(Array("\(customer)".utf8)) }
 
-    /// The next thousand failed events.
     /// A repair of a thousand events: its count, its beginning and its step.
     static func repair(
         _ name: String,
@@ -162,7 +161,17 @@ extension PlanCase {
         entries: Int64,
         before: String? = nil
     ) -> PlanCase {
-        PlanCase(name, as: "appstore_operator", of: 1000, entries: entries, pages: 40, before: before, warmUps: 0) { pool, _ in
+        // No step is taken while a thousand events are due.
+        let calm = "UPDATE appstore.inbox_queue SET run_at = now() + interval '1 hour' WHERE run_at <= now();"
+        return PlanCase(
+            name,
+            as: "appstore_operator",
+            of: 1000,
+            entries: entries,
+            pages: 40,
+            before: (before ?? "") + calm,
+            warmUps: 0
+        ) { pool, _ in
             try await pool.withConnection { connection in
                 let begun = try await connection.query(
                     """

@@ -117,11 +117,11 @@ BEGIN
         EXECUTE format('SELECT max(p.event_id) - min(p.event_id) + 1 FROM appstore.%I AS p', v_partition) INTO v_ids;
         v_used := v_used + coalesce(v_ids, 0);
     END LOOP;
-    RETURN greatest((SELECT r.partition_events FROM appstore.retention AS r) * CASE parent WHEN 'outcomes' THEN 8 ELSE 1 END, v_used / 8);
+    RETURN greatest((SELECT r.partition_events FROM appstore.retention AS r) * CASE parent WHEN 'outcomes' THEN 8 ELSE 1 END, v_used / 5);
 END
 $$;
 COMMENT ON FUNCTION appstore.partition_size IS
-    'How many ids the next partition gets: retention.partition_events, eight times as many for outcomes, whose rows are small; and at least an eighth '
+    'How many ids the next partition gets: retention.partition_events, eight times as many for outcomes, whose rows are small; and at least a fifth '
     'of the ids in use, so that even what is kept for ever has some fifty partitions at a billion events.';
 
 CREATE OR REPLACE FUNCTION appstore.rename_partition(partition text, new_name text) RETURNS void
