@@ -41,14 +41,11 @@ CREATE INDEX inbox_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE 
 CREATE INDEX inbox_receipts_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE source = 'client_receipt';
 
 CREATE TABLE appstore.inbox_first PARTITION OF appstore.inbox FOR VALUES FROM (MINVALUE) TO (1000000)
-    WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,
-          toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.05);
+    WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 CREATE TABLE appstore.inbox_rest PARTITION OF appstore.inbox FOR VALUES FROM (1000000) TO (MAXVALUE)
-    WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,
-          toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.05);
+    WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 CREATE TABLE appstore.inbox_default PARTITION OF appstore.inbox DEFAULT
-    WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,
-          toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.05);
+    WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.inbox_first IS 'The first partition. The worker makes the following ones ahead of time.';
 COMMENT ON TABLE appstore.inbox_rest IS
     'All later ids, so that no insert can fail. Empty, unless no worker has made partitions for long: then it becomes one, whole.';
@@ -149,14 +146,10 @@ CREATE INDEX outcomes_of_purchases ON appstore.outcomes (settled_at)
 CREATE INDEX outcomes_by_contract ON appstore.outcomes (original_transaction_id) WHERE original_transaction_id IS NOT NULL;
 
 CREATE TABLE appstore.outcomes_first PARTITION OF appstore.outcomes FOR VALUES FROM (MINVALUE) TO (1000000)
-    WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,
-          toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.05);
+    WITH (autovacuum_vacuum_scale_factor = 0.02);
 CREATE TABLE appstore.outcomes_rest PARTITION OF appstore.outcomes FOR VALUES FROM (1000000) TO (MAXVALUE)
-    WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,
-          toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.05);
-CREATE TABLE appstore.outcomes_default PARTITION OF appstore.outcomes DEFAULT
-    WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02,
-          toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.05);
+    WITH (autovacuum_vacuum_scale_factor = 0.02);
+CREATE TABLE appstore.outcomes_default PARTITION OF appstore.outcomes DEFAULT WITH (autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.outcomes_first IS 'The first partition. The worker makes the following ones ahead of time.';
 COMMENT ON TABLE appstore.outcomes_rest IS 'As inbox_rest: the outcomes of all later ids.';
 COMMENT ON TABLE appstore.outcomes_default IS 'The few outcomes that outlive their partition.';

@@ -181,8 +181,8 @@ BEGIN
         p_head.partition_to := p_head.partition_from + v_size;
         p_head.partition_since := p_now;
         v_name := 'feed_from_' || p_head.partition_from;
-        EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.feed INCLUDING CONSTRAINTS INCLUDING INDEXES) WITH (%s)', v_name,
-                       appstore.partition_storage());
+        EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.feed INCLUDING CONSTRAINTS INCLUDING INDEXES) '
+                       'WITH (autovacuum_vacuum_scale_factor = 0.02)', v_name);
         EXECUTE format('ALTER TABLE appstore.feed ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', v_name, p_head.partition_from,
                        p_head.partition_to);
     END LOOP;

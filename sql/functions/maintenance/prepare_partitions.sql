@@ -86,8 +86,9 @@ BEGIN
         PERFORM appstore.rename_partition(v_rest, v_name);
         v_made := v_rest;
     END IF;
-    EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.%I INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) WITH (%s)',
-                   v_made, parent, appstore.partition_storage());
+    EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.%I INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) '
+                   'WITH (autovacuum_vacuum_scale_factor = 0.02%s)', v_made, parent,
+                   CASE parent WHEN 'inbox' THEN ', toast.autovacuum_vacuum_scale_factor = 0.02' END); -- LIKE does not copy them
 
     -- 3. Put it back behind the new one.
     EXECUTE format('ALTER TABLE appstore.%I ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', parent, v_name, v_from, v_to);
@@ -137,15 +138,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.rename_partition IS 'Renames a partition, and its indexes that are named after it.';
-
--- LIKE does not copy storage parameters.
-CREATE OR REPLACE FUNCTION appstore.partition_storage() RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT 'autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02, '
-           'toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_insert_scale_factor = 0.05'
-$$;
-COMMENT ON FUNCTION appstore.partition_storage IS
-    'The storage parameters of a new partition of the inbox, the outcomes or the feed. Those that a new schema begins with have the same.';
 
 -- A worker may not VACUUM. With these parameters autovacuum comes after the next row, reads each page that is not frozen, and freezes it. That
 -- writes each page to the log once more. What is dropped within a year is not worth it: autovacuum freezes it in any case after 200 million
