@@ -5560,7 +5560,7 @@ CREATE FUNCTION appstore.expire_feed() RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 DECLARE
-    c_slow     CONSTANT interval := '4 days'; -- a partition that takes longer to fill holds entries for longer than the others
+    c_slow     CONSTANT interval := 4 * appstore.feed_partition_age(); -- a partition that takes longer to fill holds entries for longer than others
     v_age      interval := (SELECT r.feed FROM appstore.retention AS r);
     v_now      timestamptz := clock_timestamp();
     v_name     text;
@@ -5612,7 +5612,7 @@ $_$;
 ALTER FUNCTION appstore.expire_feed() OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged; of one that lasts for more than four days, or that is filled now, it deletes at most 1,000 entries that are four days older than their age. Returns what it did, else null. Needs a lock that readers hold for moments: where it is not free within lock_timeout, it fails (55P03) without any change. Endpoints that have not got all of it become behind, redeliveries aged.';
+COMMENT ON FUNCTION appstore.expire_feed() IS 'Drops the oldest partition of the feed when all of it has aged; of one that takes long to fill it deletes at most 1,000 entries that are older than their age by four times appstore.feed_partition_age. Returns what it did, else null. Needs a lock that readers hold for moments: where it is not free within lock_timeout, it fails (55P03) without any change. Endpoints that have not got all of it become behind, redeliveries aged.';
 
 
 
@@ -6194,6 +6194,18 @@ COMMENT ON FUNCTION appstore.feed_id(p_identity jsonb) IS 'A UUID of version 8 (
 
 
 
+CREATE FUNCTION appstore.feed_partition_age() RETURNS interval
+    LANGUAGE sql STABLE
+    AS $$ SELECT greatest(r.feed / 25, interval '1 day') FROM appstore.retention AS r $$;
+
+
+ALTER FUNCTION appstore.feed_partition_age() OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.feed_partition_age() IS 'How long a partition of the feed is to last at least: a twenty-fifth of the age of the feed, so that there are some 25, twice as many where a consumer is behind.';
+
+
+
 CREATE FUNCTION appstore.feed_place(p_generation integer, p_position bigint, p_since timestamp with time zone, OUT state text, OUT generation integer, OUT head bigint, OUT after bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$
@@ -6659,20 +6671,28 @@ CREATE FUNCTION appstore.freeze_partition() RETURNS text
     AS $$
 DECLARE
     v_name text := (
-        SELECT c.relname FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid
-        WHERE (c.relname IN (SELECT p.partition FROM appstore.inbox_partitions AS p WHERE p.is_past)
-               OR h.inhparent = 'appstore.feed'::regclass
-                  AND c.relname <> (SELECT 'feed_from_' || f.partition_from FROM appstore.feed_head AS f))
-          AND ('autovacuum_freeze_min_age=0' = ANY (c.reloptions)) IS NOT TRUE
+        SELECT c.relname
+        FROM appstore.retention AS r
+        CROSS JOIN LATERAL (
+            SELECT p.partition, CASE p.parent WHEN 'inbox' THEN r.bodies ELSE r.outcomes END AS age
+            FROM appstore.inbox_partitions AS p WHERE p.is_past
+            UNION ALL
+            SELECT c.relname, r.feed
+            FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid CROSS JOIN appstore.feed_head AS f
+            WHERE h.inhparent = 'appstore.feed'::regclass AND c.relname <> 'feed_from_' || f.partition_from
+        ) AS p
+        JOIN pg_class AS c ON c.relnamespace = 'appstore'::regnamespace AND c.relname = p.partition
+        WHERE (p.age <= interval '1 year') IS NOT TRUE AND ('autovacuum_freeze_min_age=0' = ANY (c.reloptions)) IS NOT TRUE
         ORDER BY c.oid LIMIT 1);
 BEGIN
     IF v_name IS NULL THEN
         RETURN NULL;
     END IF;
-    EXECUTE format('ALTER TABLE appstore.%I SET (autovacuum_freeze_min_age = 0, autovacuum_freeze_max_age = 1000000)', v_name);
-    IF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = ('appstore.' || v_name)::regclass AND c.reltoastrelid <> 0) THEN
-        EXECUTE format('ALTER TABLE appstore.%I SET (toast.autovacuum_freeze_min_age = 0, toast.autovacuum_freeze_max_age = 1000000)', v_name);
-    END IF;
+    EXECUTE format('ALTER TABLE appstore.%I SET (%s)', v_name, (
+        SELECT string_agg(place || setting || ' = 0', ', ')
+        FROM unnest(ARRAY['', 'toast.']) AS place,
+             unnest(ARRAY['autovacuum_freeze_min_age', 'autovacuum_freeze_table_age', 'autovacuum_vacuum_insert_threshold',
+                          'autovacuum_vacuum_insert_scale_factor']) AS setting));
     RETURN 'will freeze ' || v_name;
 END
 $$;
@@ -6681,7 +6701,7 @@ $$;
 ALTER FUNCTION appstore.freeze_partition() OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.freeze_partition() IS 'Has autovacuum freeze the next partition that gets no new rows, within a million transactions: rows that are frozen are not read again for the age of their transaction ids, which would one day be all of them at once. Returns what it did, else null.';
+COMMENT ON FUNCTION appstore.freeze_partition() IS 'Has autovacuum freeze the next partition that gets no new rows and is kept for longer than a year, with its TOAST table: rows that are frozen are not read again for the age of their transaction ids, which would one day be all of them at once. Returns what it did, else null.';
 
 
 
@@ -8223,12 +8243,13 @@ CREATE FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last 
     AS $$
 DECLARE
     v_size bigint := p_head.partition_to - p_head.partition_from;
+    v_age  interval := appstore.feed_partition_age();
     v_name text;
 BEGIN
-    -- A partition is to last between one day and four.
+    -- A partition is to last between one such age and four.
     v_size := CASE WHEN v_size = 0 THEN 10000
-                   WHEN p_head.partition_since > p_now - interval '1 day' THEN least(v_size * 2, 10000000)
-                   WHEN p_head.partition_since < p_now - interval '4 days' THEN greatest(v_size / 2, 1000)
+                   WHEN p_head.partition_since > p_now - v_age THEN least(v_size * 2, 100000000)
+                   WHEN p_head.partition_since < p_now - 4 * v_age THEN greatest(v_size / 2, 1000)
                    ELSE v_size END;
     WHILE p_head.partition_to <= p_last LOOP
         p_head.partition_from := p_head.partition_to;
@@ -8248,7 +8269,7 @@ $$;
 ALTER FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) IS 'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than a day.';
+COMMENT ON FUNCTION appstore.make_feed_partitions(p_head appstore.feed_head, p_last bigint, p_now timestamp with time zone) IS 'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than appstore.feed_partition_age.';
 
 
 
@@ -8330,6 +8351,7 @@ DECLARE
     v_to     bigint;
     v_last   bigint;
     v_bound  record;
+    v_comment text; -- of the last partition
 BEGIN
     v_name := parent || '_from_' || v_from;
     SELECT c.conname, c.convalidated, substring(pg_get_constraintdef(c.oid) FROM '< ''?(\d+)')::bigint AS to_id INTO v_bound
@@ -8342,8 +8364,14 @@ BEGIN
     --    its new bounds by reading it under an exclusive lock, unless a constraint proves them, which is checked beside the inserts.
     EXECUTE format('SELECT max(r.event_id) FROM appstore.%I AS r', v_rest) INTO v_last;
     IF v_last IS NOT NULL AND v_bound.conname IS NULL AND pg_relation_size(('appstore.' || v_rest)::regclass) > c_short THEN
-        EXECUTE format('ALTER TABLE appstore.%I ADD CONSTRAINT %I CHECK (event_id >= %s AND event_id < %s) NOT VALID', v_rest, v_rest || '_ends',
-                       v_from, greatest(v_newest, v_last) + c_room);
+        -- Both tables end at one id, outcomes first: what advances the ids for one of them must not pass the end of the other.
+        v_to := c_room + (SELECT max(greatest(v_newest, v_last, p.from_id)) FROM appstore.inbox_partitions AS p
+                          WHERE p.partition IN ('inbox_rest', 'outcomes_rest'));
+        FOR v_name, v_from IN SELECT p.partition, p.from_id FROM appstore.inbox_partitions AS p
+                              WHERE p.partition IN ('inbox_rest', 'outcomes_rest') ORDER BY p.partition LOOP
+            EXECUTE format('ALTER TABLE appstore.%I ADD CONSTRAINT %I CHECK (event_id >= %s AND event_id < %s) NOT VALID', v_name,
+                           v_name || '_ends', v_from, v_to);
+        END LOOP;
         RETURN 'ended ' || v_rest;
     ELSIF NOT v_bound.convalidated THEN
         EXECUTE format('ALTER TABLE appstore.%I VALIDATE CONSTRAINT %I', v_rest, v_bound.conname);
@@ -8355,14 +8383,21 @@ BEGIN
     SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
     EXECUTE format('SELECT max(r.event_id) FROM appstore.%I AS r', v_rest) INTO v_last;
     v_to := coalesce(v_bound.to_id, greatest(CASE WHEN v_last IS NULL THEN v_from + v_size ELSE v_last + 1 END, v_newest + 1));
-    IF v_last IS NULL THEN
+    IF v_last IS NULL AND v_bound.conname IS NULL THEN
         v_made := v_name;
     ELSE
+        v_comment := obj_description(('appstore.' || v_rest)::regclass);
         PERFORM appstore.rename_partition(v_rest, v_name);
+        EXECUTE format('COMMENT ON TABLE appstore.%I IS NULL', v_name);
         v_made := v_rest;
     END IF;
     EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.%I INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) '
-                   'WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02)', v_made, parent);
+                   'WITH (autovacuum_vacuum_scale_factor = 0.02%s)', v_made, parent,
+                   CASE parent WHEN 'inbox' THEN ', toast.autovacuum_vacuum_scale_factor = 0.02' END); -- LIKE does not copy them
+
+    IF v_comment IS NOT NULL THEN
+        EXECUTE format('COMMENT ON TABLE appstore.%I IS %L', v_rest, v_comment);
+    END IF;
 
     -- 3. Put it back behind the new one.
     EXECUTE format('ALTER TABLE appstore.%I ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', parent, v_name, v_from, v_to);
@@ -8847,7 +8882,7 @@ BEGIN
         EXECUTE format('SELECT max(p.event_id) - min(p.event_id) + 1 FROM appstore.%I AS p', v_partition) INTO v_ids;
         v_used := v_used + coalesce(v_ids, 0);
     END LOOP;
-    RETURN greatest((SELECT r.partition_events FROM appstore.retention AS r) * CASE parent WHEN 'outcomes' THEN 8 ELSE 1 END, v_used / 8);
+    RETURN greatest((SELECT r.partition_events FROM appstore.retention AS r) * CASE parent WHEN 'outcomes' THEN 8 ELSE 1 END, v_used / 5);
 END
 $$;
 
@@ -8855,7 +8890,7 @@ $$;
 ALTER FUNCTION appstore.partition_size(parent text) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.partition_size(parent text) IS 'How many ids the next partition gets: retention.partition_events, eight times as many for outcomes, whose rows are small; and at least an eighth of the ids in use, so that even what is kept for ever has some fifty partitions at a billion events.';
+COMMENT ON FUNCTION appstore.partition_size(parent text) IS 'How many ids the next partition gets: retention.partition_events, eight times as many for outcomes, whose rows are small; and at least a fifth of the ids in use, so that even what is kept for ever has some fifty partitions at a billion events.';
 
 
 
@@ -9246,7 +9281,7 @@ BEGIN
     IF NOT appstore.maintenance_lock() THEN
         RETURN NULL;
     END IF;
-    v_did := coalesce(appstore.make_partition('inbox'), appstore.make_partition('outcomes'), appstore.freeze_partition());
+    v_did := coalesce(appstore.make_partition('outcomes'), appstore.make_partition('inbox'), appstore.freeze_partition());
     IF v_did IS NOT NULL THEN
         RETURN v_did;
     END IF;
@@ -11895,7 +11930,7 @@ BEGIN
           WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind IN ('r', 'm')) AS t
     ORDER BY t.age DESC, t.name LIMIT 1;
 
-    -- 5. Locks in the shared table, which has room for so many; PostgreSQL counts in the same way.
+    -- 5. Locks in the shared table, which has room for so many by the formula of PostgreSQL's manual, and for somewhat more.
     SELECT count(*), current_setting('max_locks_per_transaction')::bigint
                      * (current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint)
     INTO locks_held, lock_slots
@@ -17680,7 +17715,7 @@ COMMENT ON COLUMN appstore.retention.import_bodies IS 'How long the bodies of im
 
 
 
-COMMENT ON COLUMN appstore.retention.partition_events IS 'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, an eighth of those in use, so that there are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age.';
+COMMENT ON COLUMN appstore.retention.partition_events IS 'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, a fifth of those in use, so that there are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age.';
 
 
 
@@ -18937,14 +18972,14 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/decide_co
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/settle_consumption', '\x54ad2e2f0116d7ec1ccaa1d7e2874358067997b03706f54611d4954768d1a0db', '{"ROUTINE appstore.settle_consumption()","TRIGGER consumption_settled ON appstore.outbox"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/access_of', '\x0f351d6595806a9df9df5b3ba7f5a5fbfff7dd5a511c84dc01eabbb54862a34b', '{"ROUTINE appstore.access_of(appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/enable_feed', '\xd5bc2f150ef237935ee83669ca7cc64b14b82eb84afd8f9e8a7b0c617cd4ec65', '{"ROUTINE appstore.enable_feed(boolean)","ROUTINE appstore.disable_feed()","ROUTINE appstore.next_generation(integer)","ROUTINE appstore.feed_cluster()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/feed/expire_feed', '\x166f96110a7224c77b050c2ec28bf742e879585947516e7534ce76cb6f60ecbc', '{"ROUTINE appstore.expire_feed()","ROUTINE appstore.is_feed_needed(bigint)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/feed/expire_feed', '\x2a3c3a26fece549f7f7dc5163a4aa88529c25aa78067dfa0197cf4e036dd3207', '{"ROUTINE appstore.expire_feed()","ROUTINE appstore.is_feed_needed(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_consumers', '\x8d28a1edf9fd1bf1a8f27754a82962e076ecfcf8d048dcba24c3ce56b3968e20', '{"ROUTINE appstore.take(text,bigint)","ROUTINE appstore.set_consumer(text,bigint)","ROUTINE appstore.remove_consumer(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_entries', '\xb8de41cb630f0cc057564911e41c9d2c6b919013e5cbf42dccf6a8d55a949bb9', '{"ROUTINE appstore.effect_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.access_entries(text[],appstore.environment[],text[],appstore.contract_key[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.order_entries(text[],appstore.environment[],text[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.failure_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.notification_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.endpoint_entries(text[],text[],timestamp with time zone[],timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_event', '\xe2d67288ce713d0e6cdf6130a3bad8ca3f61033da78a7ef2ee2b2290a2fcb1ed', '{"ROUTINE appstore.feed_types()","ROUTINE appstore.check_feed_types(text[])","ROUTINE appstore.feed_wants(text,appstore.environment,text,text[],text[],appstore.environment[])","ROUTINE appstore.feed_generation(bigint)","ROUTINE appstore.feed_event(appstore.feed,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_id', '\x8b69aaa3c5ed6d09cee6e62cc8996454193ead941c20b2740bdf9b002303c170', '{"ROUTINE appstore.feed_id(jsonb)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/live_since', '\xf5cf1d2d67b1c88c4d2d5ce795ce9b805e175e90e340ce568a9a41af175a4ef9', '{"ROUTINE appstore.live_effects(appstore.environment,uuid[])","ROUTINE appstore.begin_live(text)","ROUTINE appstore.set_live_since(text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/publish_feed', '\x096e1beea3b9b4dcd20f77523d930be867a9c2c1c9ac405930ab62515c6d39ce', '{"ROUTINE appstore.publish_feed(boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/feed/sequence_feed', '\xf7383836302594c95de4326a77539b58e1015eff83907dc169687292e80799fe', '{"ROUTINE appstore.sequence_feed(integer)","ROUTINE appstore.has_tells(pg_snapshot)","ROUTINE appstore.take_tells(pg_snapshot,pg_snapshot,boolean,integer)","ROUTINE appstore.make_feed_partitions(appstore.feed_head,bigint,timestamp with time zone)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/feed/sequence_feed', '\x991290f41242ce76650b56a42bc735fb2d17f2fee3a9767a4b755f9953404f56', '{"ROUTINE appstore.sequence_feed(integer)","ROUTINE appstore.has_tells(pg_snapshot)","ROUTINE appstore.take_tells(pg_snapshot,pg_snapshot,boolean,integer)","ROUTINE appstore.make_feed_partitions(appstore.feed_head,bigint,timestamp with time zone)","ROUTINE appstore.feed_partition_age()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/tell_effects', '\xf740b570f1b5e2bcd5f490bb86972d16bbe0ff6b89a519b276f047457e553742', '{"ROUTINE appstore.tell_effects(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/tell_products', '\x4496e6c78e1d766b9bce8dd4606acf556c9d5c49d794924c9fc67e5f3860a0eb', '{"ROUTINE appstore.tell_products()","TRIGGER products_inserted ON appstore.products","TRIGGER products_updated ON appstore.products","TRIGGER products_deleted ON appstore.products"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/classify_history', '\xb0db90fac7a5d848490a626b48e7dd6aee99ebbd05fdda172a1503268eafe04c', '{"ROUTINE appstore.classify_history(bigint)","ROUTINE appstore.compare_history_window(bigint,bigint,integer)","ROUTINE appstore.expire_history()"}');
@@ -18981,9 +19016,9 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_s
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/drop_aged_partition', '\x6ed8abb0bc29e87f32c087277fed122ececb75b04d2a99e6d0979669984f9d8a', '{"ROUTINE appstore.drop_aged_partition()","ROUTINE appstore.drop_detached_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x4e2ace56290206221235cfb30bad5098d6fb7a8f2122ecf81ee0eb306758dac7', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/maintenance_lock', '\x01dcdde92dac5aa867f5976af21b5b26c2bd2b14bab475c777fdac01c5c5bac7', '{"ROUTINE appstore.maintenance_lock()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_partitions', '\xf2dd1123287797359b4ebbe83f367a1764ca270c2f6e10b42b80950cbfd359fa', '{"ROUTINE appstore.prepare_partitions()","ROUTINE appstore.make_partition(text)","ROUTINE appstore.partition_size(text)","ROUTINE appstore.rename_partition(text,text)","ROUTINE appstore.freeze_partition()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_partitions', '\xdc14609c31dbf5f786b8603d7746c7691d06f4693df9830406bfefeeccc96d53', '{"ROUTINE appstore.prepare_partitions()","ROUTINE appstore.make_partition(text)","ROUTINE appstore.partition_size(text)","ROUTINE appstore.rename_partition(text,text)","ROUTINE appstore.freeze_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/statistics', '\x1a2983d3c89c72d1e26a1bbc4298068e56de1f4816ec166e0f47a94329f57509', '{"ROUTINE appstore.inbox_statistics()","ROUTINE appstore.outbox_statistics()","ROUTINE appstore.events_not_exactly_once()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_statistics', '\x8a84f340bf5cd80d7078148e6a186a1ec221a0f830bc90f90bff3c28b739d8e7', '{"ROUTINE appstore.storage_statistics()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_statistics', '\xc820c84a4067a5447b922d869ced65ced9a1d5756a43272bd7b7ede9fb76f021', '{"ROUTINE appstore.storage_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x70397b9256530d53d29335c259d647ca8ba499f2d546b7f92ca91ccc81daee0c', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xd3d3fa75a1f5cc72f2ed7132a127b0ce248c77fa56616cd1bf096a96a9371181', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\x76ba87b71fa3d588694cd4dafd1913fc03989e873249735e7ea07114dafc2fce', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
@@ -19067,7 +19102,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xc9d23d82e84d3e06f48
 
 
 
-INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-28 22:25:39.764407+00');
+INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-28 22:41:21.087897+00');
 
 
 
@@ -20855,6 +20890,10 @@ REVOKE ALL ON FUNCTION appstore.feed_generation(p_position bigint) FROM PUBLIC;
 
 
 REVOKE ALL ON FUNCTION appstore.feed_id(p_identity jsonb) FROM PUBLIC;
+
+
+
+REVOKE ALL ON FUNCTION appstore.feed_partition_age() FROM PUBLIC;
 
 
 

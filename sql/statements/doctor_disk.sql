@@ -1,6 +1,6 @@
 -- Measures the schema: events, room in the partitions, and what retention would free. It reads at most 10,000 outcomes.
 -- appstore-inbox doctor sends it, as appstore_viewer or appstore_operator.
--- Returns one row. is_covered says whether a partition other than the default one holds the newest event, room how many follow it.
+-- Returns one row. room says for how many ids after the newest event there are partitions.
 WITH partitions AS MATERIALIZED (
     SELECT p.* FROM appstore.inbox_partitions AS p
 ), newest AS MATERIALIZED (
@@ -22,9 +22,7 @@ SELECT -- PostgreSQL's estimate, which a server that has just started lacks.
        (SELECT count(*) / greatest(extract(epoch FROM statement_timestamp() - min(n.received_at)) / 86400, 1) FROM newest AS n)::double precision
            AS events_a_day,
        (SELECT count(*) FROM partitions AS p WHERE p.parent = 'inbox') AS partitions,
-       last.event_id = 0 OR (SELECT count(DISTINCT p.parent) = 2 FROM partitions AS p
-                             WHERE p.from_id <= last.event_id AND p.to_id > last.event_id) AS is_covered,
-       (SELECT coalesce(min(p.room), 0) FROM (SELECT max(p.to_id) - 1 - last.event_id AS room FROM partitions AS p GROUP BY p.parent) AS p) AS room,
+       (SELECT greatest(min(p.room), 0) FROM (SELECT max(p.to_id) - 1 - last.event_id AS room FROM partitions AS p GROUP BY p.parent) AS p) AS room,
        r.bodies::text AS bodies, r.outcomes::text AS outcomes,
        (SELECT coalesce(sum(a.bytes), 0)::bigint FROM aged AS a) AS aged_bytes
 FROM last CROSS JOIN appstore.retention AS r;

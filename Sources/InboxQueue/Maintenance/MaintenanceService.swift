@@ -70,7 +70,7 @@ package struct MaintenanceService: Service {
 
     /// Takes a step. One that has failed gets more time: for the lock of a table, up to two seconds, and for what it reads, up to an hour.
     private func take(_ task: MaintenanceTask, after failures: Int) async throws -> MaintenanceTask.Step? {
-        guard failures > 0 else { return try await pool.withConnection { try await task.step(on: $0) } }
+        guard failures > 0, task.locksTables else { return try await pool.withConnection { try await task.step(on: $0) } }
         let lockTimeout = min(MaintenanceTask.lockTimeout * (1 << min(failures, 5)), .seconds(2))
         let side = pool.side(timeout: .seconds(3600))
         do {

@@ -70,6 +70,14 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether its steps change partitions, which takes a lock on all of the table.
+    var locksTables: Bool {
+        switch self {
+        case .preparePartitions, .dropPartition, .ageFeed: true
+        default: false
+        }
+    }
+
     /// What a step did.
     package struct Step: Sendable, Hashable {
         /// A few words for the log, such as `made inbox_from_10000000`.

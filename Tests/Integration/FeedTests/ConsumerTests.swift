@@ -66,6 +66,7 @@ struct ConsumerTests {
         try await age(31)
         #expect(try await database.lines(expire) == ["kept"], "the consumer has not taken it")
         try await age(61)
+        try await FeedScene.run("UPDATE appstore.feed SET told_at = now() WHERE position = 10001", in: database)
         let did = try await database.withConnection(user: "appstore_worker") { try await MaintenanceTask.ageFeed.step(on: $0)?.did }
         #expect(did == "dropped feed_from_1")
         #expect(try await database.lines(expire) == ["kept"], "the newest partition stays")

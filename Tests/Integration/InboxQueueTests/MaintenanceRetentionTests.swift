@@ -29,7 +29,7 @@ struct MaintenanceRetentionTests {
         )
         #expect(
             try await MaintenanceBench.prepare(in: database) == [
-                "made inbox_from_1002000", "made inbox_from_1003000", "made outcomes_from_1016000",
+                "made outcomes_from_1016000", "made inbox_from_1002000", "made inbox_from_1003000",
             ]
         )
     }
@@ -130,7 +130,7 @@ struct MaintenanceRetentionTests {
         try await MaintenanceBench.settled(10, result: "applied", age: "5 days", in: database)
         #expect(
             try await MaintenanceBench.prepare(in: database) == [
-                "made inbox_from_1002000", "made outcomes_from_1016000", "closed inbox_from_1000000", "made inbox_from_1003000",
+                "made outcomes_from_1016000", "made inbox_from_1002000", "closed inbox_from_1000000", "made inbox_from_1003000",
             ]
         )
         try await MaintenanceBench.settled(1, result: "applied", age: "0 days", in: database)

@@ -10,7 +10,7 @@ BEGIN
     IF NOT appstore.maintenance_lock() THEN
         RETURN NULL;
     END IF;
-    v_did := coalesce(appstore.make_partition('inbox'), appstore.make_partition('outcomes'), appstore.freeze_partition());
+    v_did := coalesce(appstore.make_partition('outcomes'), appstore.make_partition('inbox'), appstore.freeze_partition());
     IF v_did IS NOT NULL THEN
         RETURN v_did;
     END IF;
@@ -55,6 +55,7 @@ DECLARE
     v_to     bigint;
     v_last   bigint;
     v_bound  record;
+    v_comment text; -- of the last partition
 BEGIN
     v_name := parent || '_from_' || v_from;
     SELECT c.conname, c.convalidated, substring(pg_get_constraintdef(c.oid) FROM '< ''?(\d+)')::bigint AS to_id INTO v_bound
@@ -67,8 +68,14 @@ BEGIN
     --    its new bounds by reading it under an exclusive lock, unless a constraint proves them, which is checked beside the inserts.
     EXECUTE format('SELECT max(r.event_id) FROM appstore.%I AS r', v_rest) INTO v_last;
     IF v_last IS NOT NULL AND v_bound.conname IS NULL AND pg_relation_size(('appstore.' || v_rest)::regclass) > c_short THEN
-        EXECUTE format('ALTER TABLE appstore.%I ADD CONSTRAINT %I CHECK (event_id >= %s AND event_id < %s) NOT VALID', v_rest, v_rest || '_ends',
-                       v_from, greatest(v_newest, v_last) + c_room);
+        -- Both tables end at one id, outcomes first: what advances the ids for one of them must not pass the end of the other.
+        v_to := c_room + (SELECT max(greatest(v_newest, v_last, p.from_id)) FROM appstore.inbox_partitions AS p
+                          WHERE p.partition IN ('inbox_rest', 'outcomes_rest'));
+        FOR v_name, v_from IN SELECT p.partition, p.from_id FROM appstore.inbox_partitions AS p
+                              WHERE p.partition IN ('inbox_rest', 'outcomes_rest') ORDER BY p.partition LOOP
+            EXECUTE format('ALTER TABLE appstore.%I ADD CONSTRAINT %I CHECK (event_id >= %s AND event_id < %s) NOT VALID', v_name,
+                           v_name || '_ends', v_from, v_to);
+        END LOOP;
         RETURN 'ended ' || v_rest;
     ELSIF NOT v_bound.convalidated THEN
         EXECUTE format('ALTER TABLE appstore.%I VALIDATE CONSTRAINT %I', v_rest, v_bound.conname);
@@ -80,15 +87,21 @@ BEGIN
     SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
     EXECUTE format('SELECT max(r.event_id) FROM appstore.%I AS r', v_rest) INTO v_last;
     v_to := coalesce(v_bound.to_id, greatest(CASE WHEN v_last IS NULL THEN v_from + v_size ELSE v_last + 1 END, v_newest + 1));
-    IF v_last IS NULL THEN
+    IF v_last IS NULL AND v_bound.conname IS NULL THEN
         v_made := v_name;
     ELSE
+        v_comment := obj_description(('appstore.' || v_rest)::regclass);
         PERFORM appstore.rename_partition(v_rest, v_name);
+        EXECUTE format('COMMENT ON TABLE appstore.%I IS NULL', v_name);
         v_made := v_rest;
     END IF;
     EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.%I INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES) '
                    'WITH (autovacuum_vacuum_scale_factor = 0.02%s)', v_made, parent,
                    CASE parent WHEN 'inbox' THEN ', toast.autovacuum_vacuum_scale_factor = 0.02' END); -- LIKE does not copy them
+
+    IF v_comment IS NOT NULL THEN
+        EXECUTE format('COMMENT ON TABLE appstore.%I IS %L', v_rest, v_comment);
+    END IF;
 
     -- 3. Put it back behind the new one.
     EXECUTE format('ALTER TABLE appstore.%I ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', parent, v_name, v_from, v_to);
@@ -139,8 +152,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.rename_partition IS 'Renames a partition, and its indexes that are named after it.';
 
--- A worker may not VACUUM. With these parameters autovacuum comes after the next row, reads each page that is not frozen, and freezes it. That
--- writes each page to the log once more. What is dropped within a year is not worth it: autovacuum freezes it in any case after 200 million
+-- A worker may not VACUUM. With these parameters autovacuum comes where a row was inserted since its last visit, reads each page that is
+-- not frozen, and freezes it. That writes each page to the log once more. What is dropped within a year is not worth it: autovacuum freezes it in any case after 200 million
 -- transactions.
 CREATE OR REPLACE FUNCTION appstore.freeze_partition() RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

@@ -58,7 +58,7 @@ BEGIN
           WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind IN ('r', 'm')) AS t
     ORDER BY t.age DESC, t.name LIMIT 1;
 
-    -- 5. Locks in the shared table, which has room for so many; PostgreSQL counts in the same way.
+    -- 5. Locks in the shared table, which has room for so many by the formula of PostgreSQL's manual, and for somewhat more.
     SELECT count(*), current_setting('max_locks_per_transaction')::bigint
                      * (current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint)
     INTO locks_held, lock_slots

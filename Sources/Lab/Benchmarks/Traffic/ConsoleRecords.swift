@@ -55,6 +55,8 @@ extension ConsoleRecords {
             v_size  bigint := (SELECT greatest(events / 25, 1000) FROM bench);
             v_first bigint := (SELECT first FROM bench);
         BEGIN
+            ALTER TABLE appstore.inbox DETACH PARTITION appstore.inbox_rest;
+            ALTER TABLE appstore.outcomes DETACH PARTITION appstore.outcomes_rest;
             FOR n IN 0..29 LOOP
                 EXECUTE format('CREATE TABLE appstore.outcomes_from_%1$s PARTITION OF appstore.outcomes FOR VALUES FROM (%1$s) TO (%2$s)',
                                v_first + n * v_size, v_first + (n + 1) * v_size);
@@ -62,6 +64,10 @@ extension ConsoleRecords {
                 EXECUTE format('CREATE TABLE appstore.inbox_from_%1$s PARTITION OF appstore.inbox FOR VALUES FROM (%1$s) TO (%2$s)',
                                v_first + n * v_size, v_first + (n + 1) * v_size);
             END LOOP;
+            EXECUTE format('ALTER TABLE appstore.inbox ATTACH PARTITION appstore.inbox_rest FOR VALUES FROM (%s) TO (MAXVALUE)',
+                           v_first + 30 * v_size);
+            EXECUTE format('ALTER TABLE appstore.outcomes ATTACH PARTITION appstore.outcomes_rest FOR VALUES FROM (%s) TO (MAXVALUE)',
+                           v_first + 30 * v_size);
             UPDATE appstore.retention SET bodies = '32 days', partition_events = v_size;
             PERFORM setval('appstore.inbox_event_id', v_first + 28 * v_size);
         END
