@@ -8416,7 +8416,7 @@ $$;
 ALTER FUNCTION appstore.make_partition(parent text) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.make_partition(parent text) IS 'Makes the next partition of a table when fewer than two are ready beyond the newest event: a part of the last one, which has all later ids and is empty, or the last one itself where it has rows. Large ones take three steps, of which the one that reads the rows locks nobody out. Returns what it did, else null.';
+COMMENT ON FUNCTION appstore.make_partition(parent text) IS 'Makes the next partition of a table when fewer than two are ready beyond the newest event: a part of the last one, which has all later ids and is empty, or the last one itself where it has rows. Large ones take three steps, of which the one that reads the rows blocks no insert. Returns what it did, else null.';
 
 
 
@@ -19016,7 +19016,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_s
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/drop_aged_partition', '\x6ed8abb0bc29e87f32c087277fed122ececb75b04d2a99e6d0979669984f9d8a', '{"ROUTINE appstore.drop_aged_partition()","ROUTINE appstore.drop_detached_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x4e2ace56290206221235cfb30bad5098d6fb7a8f2122ecf81ee0eb306758dac7', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/maintenance_lock', '\x01dcdde92dac5aa867f5976af21b5b26c2bd2b14bab475c777fdac01c5c5bac7', '{"ROUTINE appstore.maintenance_lock()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_partitions', '\xdc14609c31dbf5f786b8603d7746c7691d06f4693df9830406bfefeeccc96d53', '{"ROUTINE appstore.prepare_partitions()","ROUTINE appstore.make_partition(text)","ROUTINE appstore.partition_size(text)","ROUTINE appstore.rename_partition(text,text)","ROUTINE appstore.freeze_partition()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_partitions', '\x135fd0255e4930149065435071def9b544919280eb01dc488a80496e6c5577c9', '{"ROUTINE appstore.prepare_partitions()","ROUTINE appstore.make_partition(text)","ROUTINE appstore.partition_size(text)","ROUTINE appstore.rename_partition(text,text)","ROUTINE appstore.freeze_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/statistics', '\x1a2983d3c89c72d1e26a1bbc4298068e56de1f4816ec166e0f47a94329f57509', '{"ROUTINE appstore.inbox_statistics()","ROUTINE appstore.outbox_statistics()","ROUTINE appstore.events_not_exactly_once()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_statistics', '\xc820c84a4067a5447b922d869ced65ced9a1d5756a43272bd7b7ede9fb76f021', '{"ROUTINE appstore.storage_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x70397b9256530d53d29335c259d647ca8ba499f2d546b7f92ca91ccc81daee0c', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
@@ -19102,7 +19102,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xc9d23d82e84d3e06f48
 
 
 
-INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-28 22:41:21.087897+00');
+INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-28 22:59:46.38941+00');
 
 
 

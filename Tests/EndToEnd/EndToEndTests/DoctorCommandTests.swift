@@ -170,6 +170,8 @@ extension EndToEndInterfaces {
                     #expect(ill.found("wal_compression") == "pglz")
                     #expect(ill.ending == .exit(2), "no daemon runs")
                 }
+                // They have no place in the queue.
+                try await sql.execute("DELETE FROM appstore.inbox")
             }
             await cluster.stop()
         }

@@ -30,7 +30,7 @@ struct RepairActorTests {
         try await MaintenanceBench.execute("DROP ROLE IF EXISTS \(login)", in: database)
     }
 
-    @Test func `the repair of a person whom the console names is audited as that person's, whoever takes its steps`() async throws {
+    @Test func `the repair of a person whom the console names is audited as that person's`() async throws {
         let database = try await InboxDatabase.make()
         try await MaintenanceBench.settled(3, result: "failed", in: database)
         try await database.withConnection(user: "appstore_console") { console in

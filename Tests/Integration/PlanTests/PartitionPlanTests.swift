@@ -92,35 +92,37 @@ struct PartitionPlanTests {
     private func live(_ bodies: String, _ outcomes: String, _ step: Int, in database: TestDatabase) async throws -> Int64 {
         try await database.withConnection { connection in
             try await connection.runScript("UPDATE appstore.retention SET bodies = '\(bodies)', outcomes = '\(outcomes)'")
-            // A block that commits is a script of its own.
-            try await connection.runScript(
-                """
-                DO $$
-                DECLARE
-                    v_at timestamptz;
-                BEGIN
-                    FOR v_day IN REVERSE 400..0 BY \(step) LOOP
-                        v_at := clock_timestamp() - make_interval(days => v_day);
-                        WITH stored AS (
-                            INSERT INTO appstore.inbox (source, received_at, body)
-                            SELECT 'notification_v2', v_at, '\\x01' FROM generate_series(1, 101) RETURNING event_id
-                        )
-                        INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, environment,
-                                                       original_transaction_id)
-                        SELECT s.event_id, 'notification_v2', v_at, v_at, 1, 1, 'applied', 'Production', s.event_id::text FROM stored AS s;
-                        LOOP
-                            EXIT WHEN appstore.prepare_partitions() IS NULL;
+            // A block that commits is a script of its own, and twenty steps take no script longer than a statement may.
+            for last in stride(from: 400, through: 0, by: -20 * step) {
+                try await connection.runScript(
+                    """
+                    DO $$
+                    DECLARE
+                        v_at timestamptz;
+                    BEGIN
+                        FOR v_day IN REVERSE \(last)..\(max(0, last - 20 * step + 1)) BY \(step) LOOP
+                            v_at := clock_timestamp() - make_interval(days => v_day);
+                            WITH stored AS (
+                                INSERT INTO appstore.inbox (source, received_at, body)
+                                SELECT 'notification_v2', v_at, '\\x01' FROM generate_series(1, 101) RETURNING event_id
+                            )
+                            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, environment,
+                                                           original_transaction_id)
+                            SELECT s.event_id, 'notification_v2', v_at, v_at, 1, 1, 'applied', 'Production', s.event_id::text FROM stored AS s;
+                            LOOP
+                                EXIT WHEN appstore.prepare_partitions() IS NULL;
+                                COMMIT;
+                            END LOOP;
+                            LOOP
+                                EXIT WHEN NOT EXISTS (SELECT FROM appstore.drop_aged_partition());
+                                COMMIT;
+                            END LOOP;
                             COMMIT;
                         END LOOP;
-                        LOOP
-                            EXIT WHEN NOT EXISTS (SELECT FROM appstore.drop_aged_partition());
-                            COMMIT;
-                        END LOOP;
-                        COMMIT;
-                    END LOOP;
-                END $$
-                """
-            )
+                    END $$
+                    """
+                )
+            }
             try await connection.runScript(
                 """
                 INSERT INTO appstore.contracts (environment, original_transaction_id, user_id) VALUES ('Production', '7', 'user 7');

@@ -19,7 +19,7 @@ struct ManagedServerTests {
         let first = try await Session(cluster, "shop", "customer").migrate()
         #expect(first.created == SchemaManifest().version)
         #expect(try await Session(cluster, "shop", "customer").migrate().isEmpty)
-        // Each role has its settings, whoever made it.
+        // Each role has its settings.
         let worker = try await Session(cluster, "shop", "appstore_worker")
         let timeout = try await worker.connection.query("SELECT current_setting('statement_timeout')")[0].decode(0, as: String.self)
         #expect(timeout == "30s")

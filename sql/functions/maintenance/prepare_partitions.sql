@@ -117,7 +117,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.make_partition IS
     'Makes the next partition of a table when fewer than two are ready beyond the newest event: a part of the last one, which has all later ids and '
-    'is empty, or the last one itself where it has rows. Large ones take three steps, of which the one that reads the rows locks nobody out. Returns '
+    'is empty, or the last one itself where it has rows. Large ones take three steps, of which the one that reads the rows blocks no insert. Returns '
     'what it did, else null.';
 
 CREATE OR REPLACE FUNCTION appstore.partition_size(parent text) RETURNS bigint
