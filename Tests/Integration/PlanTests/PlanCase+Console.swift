@@ -7,7 +7,8 @@ extension PlanCase {
         // Each of forty events looks up its contract, and what that gives.
         .statement("console_find_events", as: "appstore_viewer", entries: 160, pages: 320) { _ in find("{}") },
         // By statistics of an almost empty partition PostgreSQL sorts its failed events, of which there are a thousand.
-        .statement("console_find_events that failed", as: "appstore_viewer", entries: 1300, pages: 320, before: "VACUUM appstore.outcomes") {
+        .statement("console_find_events that failed", as: "appstore_viewer", entries: 1300, pages: 320, before: "VACUUM appstore.outcomes")
+        {
             _ in
             find(#"{"result": "failed"}"#)
         },
