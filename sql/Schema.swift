@@ -19,7 +19,7 @@ package struct SchemaManifest: Sendable {
     /// Grants all privileges of the roles.
     package var grants = SchemaFile("grants", EmbeddedFiles.grants_sql)
     /// The result of `appstore.schema_fingerprint()` in a database that these files created.
-    package var fingerprint = SchemaFile("fingerprint", EmbeddedFiles.fingerprint_txt).text
+    package var fingerprint = SchemaFingerprint(SchemaFile("fingerprint", EmbeddedFiles.fingerprint_txt).text)
 
     /// The version of the schema that ``tables`` create: that of the last step, 1 before there are any.
     package var version: Int { steps.last?.version ?? 1 }
@@ -32,6 +32,19 @@ package struct SchemaManifest: Sendable {
     private static let steps = SchemaFile.all(in: "steps").map(SchemaStep.init(file:))
     private static let functions = SchemaFile.all(in: "functions")
     private static let views = SchemaFile.all(in: "views")
+}
+
+/// The digests of the schema's objects. `fingerprint.txt` has a line for each: the digest, a space and the object.
+package struct SchemaFingerprint: Hashable, Sendable {
+    /// The digests by the names of objects.
+    package var digests: [String: String] = [:]
+
+    package init(_ text: String) {
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            digests[String(parts.last ?? "")] = String(parts[0])
+        }
+    }
 }
 
 /// A file of this folder.
@@ -57,7 +70,8 @@ package struct SchemaFile: Sendable {
 /// A file of `steps/`, which migrates a database from one version to the next.
 ///
 /// Its first lines are comments. `-- breaking` among them raises the contract: programs of earlier releases stop working with the database.
-/// With `-- concurrently` the step runs outside of a transaction: it is a query, and each row of its result is a statement to run.
+/// With `-- concurrently` the step makes indexes: it is a query, and each row of its result is a statement, `CREATE INDEX CONCURRENTLY IF NOT
+/// EXISTS …`. They run ahead of the transaction of the upgrade, and in it without `CONCURRENTLY`, for columns that earlier steps have added.
 package struct SchemaStep: Sendable {
     /// The number at the beginning of the file's name.
     package let version: Int

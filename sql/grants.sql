@@ -56,7 +56,7 @@ GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appsto
     appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
-    appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
+    appstore.storage_statistics, appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
     appstore.apply_consumption_policies, appstore.consumption_statistics, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
 -- Of endpoints it sees what it leases.
 GRANT EXECUTE ON FUNCTION appstore.lease_endpoints, appstore.poll_endpoints, appstore.take_deliveries, appstore.settle_deliveries,
@@ -101,16 +101,17 @@ GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_o
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entries_about, appstore.entitlements_at, appstore.inbox_statistics,
+    appstore.storage_statistics,
     appstore.events_not_exactly_once, appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link,
-    appstore.settled_events, appstore.settled_since, appstore.explain_user, appstore.endpoint_statistics, appstore.consumer_statistics,
+    appstore.find_events, appstore.explain_customer, appstore.endpoint_statistics, appstore.consumer_statistics,
     appstore.api_allowance, appstore.certificate_statistics, appstore.signers_of TO appstore_viewer, appstore_operator;
 
 -- They and the worker explain an event. The function shows no body.
 GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, appstore_operator;
 
 -- operator repairs through functions.
-GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.requeue_events, appstore.discard_event, appstore.discard_events,
-    appstore.count_repair, appstore.repair_step, appstore.link_owner, appstore.unlink_owner, appstore.forget,
+GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.discard_event, appstore.requeue, appstore.discard, appstore.begin_repair,
+    appstore.count_repair, appstore.stop_repair, appstore.link_owner, appstore.unlink_owner, appstore.forget,
     appstore.answer_consumption, appstore.consumption_answered, appstore.consumption_documents, appstore.give_consent,
     appstore.withdraw_consent, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key, appstore.enable_feed,
     appstore.disable_feed, appstore.set_consumer, appstore.remove_consumer, appstore.make_endpoint, appstore.change_endpoint,
@@ -122,7 +123,8 @@ GRANT EXECUTE ON FUNCTION appstore.begin_import, appstore.add_import_items, apps
 GRANT EXECUTE ON FUNCTION appstore.finish_transaction, appstore.extend_for_all TO appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.ask_apple, appstore.set_app_account_token, appstore.extend_renewal_date, appstore.call_document
     TO appstore_operator, appstore_backend;
-GRANT EXECUTE ON PROCEDURE appstore.requeue_all, appstore.discard_all, appstore.repair_all TO appstore_operator;
+-- The steps of repairs, which a worker takes; an operator may while none runs.
+GRANT EXECUTE ON FUNCTION appstore.take_repair_step TO appstore_operator, appstore_worker;
 GRANT INSERT, UPDATE, DELETE ON appstore.products, appstore.consumption_policies TO appstore_operator;
 GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notifications, feed, deliveries, failed_deliveries, history, import_bodies,
               partition_events)
@@ -154,9 +156,7 @@ GRANT EXECUTE ON FUNCTION appstore.show_body TO appstore_bodies;
 
 -- console: pages
 GRANT SELECT ON appstore.repair_status TO appstore_viewer, appstore_operator;
-GRANT EXECUTE ON FUNCTION appstore.find_events, appstore.explain_contract, appstore.ownership_of TO appstore_viewer, appstore_operator;
-GRANT EXECUTE ON FUNCTION appstore.begin_repair, appstore.stop_repair TO appstore_operator;
-GRANT EXECUTE ON FUNCTION appstore.take_repair_step TO appstore_console;
+GRANT EXECUTE ON FUNCTION appstore.ownership_of TO appstore_viewer, appstore_operator;
 
 -- reporter: the reports, of which viewer and operator see more anyway.
 GRANT USAGE ON SCHEMA appstore_reports TO appstore_reporter, appstore_viewer, appstore_operator;

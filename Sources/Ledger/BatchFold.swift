@@ -12,6 +12,8 @@ package struct BatchFold: Sendable {
     package private(set) var effects: [EffectKey: (effect: Effect, eventID: Int64)] = [:]
     /// The first event of each notification.
     package private(set) var notifications: [NotificationKey: Int64] = [:]
+    /// The contracts that the merge locks first.
+    package private(set) var lockedContracts: Set<LedgerKey> = []
     /// Events whose transaction, or renewal, was the newest of its key when they were added.
     private var leadingTransactions: Set<Int64> = []
     private var leadingSubscriptions: Set<Int64> = []
@@ -28,6 +30,7 @@ package struct BatchFold: Sendable {
 
     private mutating func add(_ event: EventFacts) {
         if let key = event.notificationKey, notifications[key] == nil { notifications[key] = event.eventID }
+        lockedContracts.formUnion(event.lockedContracts)
         if let fact = event.transaction {
             let known = transactions[fact.key]?.signed?.version
             if known.map({ $0 < fact.version }) ?? true { leadingTransactions.insert(event.eventID) }

@@ -53,10 +53,10 @@ package struct EventFacts: Sendable {
         return Set(charged).union(legacyRenewals.lazy.map(\.contract))
     }
 
-    /// The contracts that a merge of the event locks first; a consumable's charge counts as one. Those of consumables in receipts that no
-    /// user posted are locked as the ledger is derived.
+    /// The contracts that a merge of the event locks first; a consumable's charge counts as one.
     package var lockedContracts: Set<LedgerKey> {
         var locked = contracts.union(posts.lazy.map(\.key.contract))
+        locked.formUnion(receipts.lazy.map { LedgerKey(environment: $0.key.environment, id: $0.originalTransactionID) })
         if let subscription { locked.insert(subscription.key) }
         if let transaction { locked.insert(LedgerKey(environment: transaction.key.environment, id: transaction.originalTransactionID)) }
         return locked

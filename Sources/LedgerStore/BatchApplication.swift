@@ -10,7 +10,8 @@ struct BatchApplication {
     let effects: [EffectKey: (effect: Effect, eventID: Int64)]
     private let transactions: [String]
     private let submitted: [String]
-    private let renewed: [String]
+    /// All contracts that the batch has locked: where one has no facts, the derivation deletes its row.
+    private let locked: [String]
     /// Transactions, with their contract, that are the contract's only one in the batch. The batch also has the contract's renewal info, hence
     /// its lock, but neither a post nor a notification V1 about it.
     private let candidates: [(transaction: String, contract: String)]
@@ -36,7 +37,7 @@ struct BatchApplication {
         }
         transactions = ids(fold.transactions.keys).sorted()
         submitted = posted.sorted()
-        renewed = subscriptions.union(v1Renewals).sorted()
+        locked = ids(fold.lockedContracts).sorted()
         candidates = transactionsOfContract.compactMap { contract, registers in
             guard let contract, registers.count == 1, subscriptions.contains(contract), !posted.contains(contract),
                 !v1Renewals.contains(contract)
@@ -61,7 +62,7 @@ struct BatchApplication {
             candidates: candidates.map(\.transaction),
             candidateContracts: candidates.map(\.contract),
             contractIDs: submitted,
-            renewals: renewed,
+            renewals: locked,
             effectIDs: entries.map(\.id),
             otherEffectIDs: entries.map { $0.effect.keyWithoutPeriod?.id },
             kinds: entries.map(\.effect.key.kind.rawValue),

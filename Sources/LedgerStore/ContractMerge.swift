@@ -6,18 +6,17 @@ import StrictJSON
 
 /// Locks contracts, and merges their renewal info and status.
 enum ContractMerge {
-    /// Locks the existing rows of these contracts, in the same order as every writer.
-    static func lock(_ contracts: [LedgerKey]) -> Statement {
-        .lockContractsOfBatch(environments: contracts.map(\.environment.rawValue), originalTransactionIDs: contracts.map(\.id))
-    }
+    /// A contract and what the batch says about its renewal; nil where it is only locked.
+    typealias Element = (key: LedgerKey, fact: SubscriptionFact?)
 
-    /// Returns environment and original_transaction_id of the rows that changed.
-    static func merge(_ facts: [SubscriptionFact]) -> Statement {
-        let renewals = facts.map(\.renewalInfo)
+    /// Returns environment and original_transaction_id of the rows that are new or changed.
+    static func statement(_ contracts: [Element]) -> Statement {
+        let facts = contracts.map(\.fact)
+        let renewals = facts.map(\.?.renewalInfo)
         return .mergeContracts(
-            environments: facts.map(\.key.environment.rawValue),
-            originalTransactionIDs: facts.map(\.key.id),
-            statuses: facts.map(\.status?.rawValue),
+            environments: contracts.map(\.key.environment.rawValue),
+            originalTransactionIDs: contracts.map(\.key.id),
+            statuses: facts.map(\.?.status?.rawValue),
             productIDs: renewals.map(\.?.productId),
             autoRenewProductIDs: renewals.map(\.?.autoRenewProductId),
             autoRenewStatuses: renewals.map(\.?.autoRenewStatus?.rawValue),
@@ -37,8 +36,8 @@ enum ContractMerge {
             appAccountTokens: renewals.map(\.?.appAccountToken),
             appTransactionIDs: renewals.map(\.?.appTransactionId),
             renewalBillingPlanTypes: renewals.map(\.?.renewalBillingPlanType?.rawValue),
-            signedDates: facts.map { PostgresTimestamp($0.version.signedDate) },
-            factHashes: facts.map(\.version.hash)
+            signedDates: facts.map { PostgresTimestamp($0?.version.signedDate) },
+            factHashes: facts.map(\.?.version.hash)
         )
     }
 }

@@ -8,16 +8,16 @@ package enum LedgerMerger {
     /// Writes everything in the fold, derives orders and contracts, and returns what was new.
     ///
     /// It takes one round trip, two when a notification or an effect already existed. Each statement sorts its rows by key, and every batch
-    /// writes the tables in the same order, so that two batches do not deadlock.
+    /// writes the tables in the one order of sql/README.md, so that two batches do not deadlock.
     package static func merge(_ fold: BatchFold, in transaction: Transaction) async throws -> MergeResult {
         var pipeline = MergePipeline()
         // Calls before the ledger: the lock order of appstore.forget.
         pipeline.add(fold.events.flatMap(\.calls), OutboundCallMerge.statement)
-        pipeline.add(fold.contractsToLock, ContractMerge.lock)
         addRegisters(of: fold, to: &pipeline)
         for environment in fold.environments {
             addApplication(of: fold, in: environment, to: &pipeline)
         }
+        addRefundStatements(of: fold, to: &pipeline)
         addPosts(of: fold, to: &pipeline)
         pipeline.add(fold.eventContracts, EventContractMerge.statement)
         var merged = try await pipeline.run(in: transaction)
@@ -32,12 +32,15 @@ package enum LedgerMerger {
     }
 
     private static func addRegisters(of fold: BatchFold, to pipeline: inout MergePipeline) {
+        // All contracts of the batch before any other row: the lock on a contract guards its derivation, which may write transactions that are
+        // not in this batch.
+        let contracts = fold.lockedContracts.map { (key: $0, fact: fold.subscriptions[$0]) }
+        pipeline.add(contracts, ContractMerge.statement) { merged, row in
+            let key = try row.key("environment", "original_transaction_id")
+            if fold.subscriptions[key] != nil { merged.movedSubscriptions.insert(key) }
+        }
         let notifications = fold.notifications.map { (key: $0.key, eventID: $0.value) }
         pipeline.add(notifications, NotificationMerge.insert, read: readFirstEvent)
-        // Before the transactions: the lock on a contract guards its derivation, which may write transactions that are not in this batch.
-        pipeline.add(Array(fold.subscriptions.values), ContractMerge.merge) { merged, row in
-            merged.movedSubscriptions.insert(try row.key("environment", "original_transaction_id"))
-        }
         pipeline.add(Array(fold.legacyRenewals.values), V1RenewalMerge.statement) { merged, row in
             let contract = try row.key("environment", "original_transaction_id")
             merged.movedLegacyRenewals.insert(V1RenewalFact.Key(contract: contract, bundleID: try row.decode("bundle_id")))
@@ -54,10 +57,10 @@ package enum LedgerMerger {
             }
         }
         pipeline.add(Array(fold.posts.values), ClientPostMerge.statement)
-        addRefundStatements(of: fold, to: &pipeline)
     }
 
-    /// Merges what Apple asked and decided about refunds, and derives the open requests; Production first, like every writer.
+    /// Merges what Apple asked and decided about refunds, and derives the open requests; Production first, like every writer. After the orders:
+    /// it may discard a call, which appstore.forget locks after the user's orders.
     private static func addRefundStatements(of fold: BatchFold, to pipeline: inout MergePipeline) {
         let statements = Array(fold.refundStatements.values)
         pipeline.add(statements, RefundRequestMerge.statement) { merged, row in
@@ -123,18 +126,12 @@ struct MissingNotification: Error, CustomStringConvertible {
 }
 
 extension BatchFold {
-    /// The environments with facts or effects in the batch; Production first, like every writer.
+    /// The environments with facts or effects in the batch. Sandbox first: the advisory locks under which its orders are made come before the
+    /// rows of orders, as in appstore.create_order.
     fileprivate var environments: [AppStoreEnvironment] {
-        let contracts = Array(subscriptions.keys) + legacyRenewals.keys.map(\.contract) + posts.keys.map(\.contract)
-        return Set((transactions.keys + contracts).map(\.environment) + effects.keys.map(\.environment)).sorted {
-            $0.rawValue < $1.rawValue
+        Set(transactions.keys.map(\.environment) + lockedContracts.map(\.environment) + effects.keys.map(\.environment)).sorted {
+            $0.rawValue > $1.rawValue
         }
-    }
-
-    /// All contracts that the batch may write. Empty when the merge of renewal infos locks them all.
-    fileprivate var contractsToLock: [LedgerKey] {
-        let contracts = events.reduce(into: Set<LedgerKey>()) { $0.formUnion($1.lockedContracts) }
-        return contracts.count > subscriptions.count ? Array(contracts) : []
     }
 
     /// The contracts of events that are about more than one.

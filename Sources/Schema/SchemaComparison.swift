@@ -9,9 +9,17 @@ package struct SchemaComparison: Hashable, Sendable {
 
     package var isEmpty: Bool { missing.isEmpty && different.isEmpty && unknown.isEmpty }
 
+    /// The missing and different objects, without which the program may not work: a line for each. Settings of a table's storage are the
+    /// operator's to choose, as are objects that the program does not create.
+    package var defects: [String] {
+        (missing.map { "missing: \($0)" } + different.map { "different: \($0)" }).filter { !$0.contains(": settings of ") }
+    }
+
     /// Whether replacing functions, views and privileges may help.
     var concernsDefinitions: Bool {
-        (missing + different).contains { object in ["function ", "aggregate ", "view ", "privileges "].contains { object.hasPrefix($0) } }
+        (missing + different).contains { object in
+            ["function ", "aggregate ", "view ", "trigger ", "privileges "].contains { object.hasPrefix($0) }
+        }
             || unknown.contains { $0.hasPrefix("privileges ") }
     }
 

@@ -22,7 +22,7 @@ package struct SchemaError: Error, CustomStringConvertible, Sendable {
     package struct Code: Hashable, Sendable {
         private enum Value {
             case rolesMissing, databaseIsNewer, wrongEncoding, unknownSchema, schemaMissing, schemaIsOlder, wrongRole, notPermitted
-            case locked, hasDependents, fileFailed
+            case locked, hasDependents, different, fileFailed
         }
 
         private let value: Value
@@ -47,6 +47,8 @@ package struct SchemaError: Error, CustomStringConvertible, Sendable {
         package static let locked = Code(value: .locked)
         /// Drop the foreign objects that depend on the schema first.
         package static let hasDependents = Code(value: .hasDependents)
+        /// Undo changes by hand of the objects that the description names.
+        package static let different = Code(value: .different)
         /// Report a bug: a file of the schema failed with ``SchemaError/cause``.
         package static let fileFailed = Code(value: .fileFailed)
     }

@@ -1,43 +1,10 @@
-import Logging
 import Postgres
 import SQL
 
+/// Functions, views and privileges.
 extension SchemaMigrator {
-    /// Functions, views and privileges, in order of creation.
+    /// The files in order of creation.
     private var definitions: [SchemaFile] { manifest.functions + manifest.views + [manifest.grants] }
-
-    /// Replaces all functions, views and privileges in one transaction, if one of them differs from this program's.
-    ///
-    /// Concurrent calls wait for the commit or see the earlier definitions; sessions discard their cached plans.
-    ///
-    /// - Returns: Whether they were replaced.
-    func define() async throws -> Bool {
-        guard try await isOutdated() else { return false }
-        do {
-            try await transaction("functions, views and privileges") {
-                let before = try await fingerprint()
-                try await connection.runScript(Self.dropScript)
-                try await connection.runScript("SET LOCAL check_function_bodies = off")
-                for (position, file) in definitions.enumerated() {
-                    try await run(file)
-                    try await record(file, at: position)
-                }
-                try await connection.runScript(Self.validateScript)
-                try await recordFingerprint(since: before)
-            }
-        } catch let error as SchemaError where error.cause?.sqlState == .dependentObjectsStillExist {
-            throw SchemaError(
-                .hasDependents,
-                """
-                functions and views have to be replaced, and these depend on them: \(try await dependents()); \
-                drop them, run migrate, and make them again
-                """,
-                cause: error.cause
-            )
-        }
-        logger.notice("functions, views and privileges replaced", metadata: ["schema.files": "\(definitions.count)"])
-        return true
-    }
 
     /// Whether a file differs from the applied one, or an object from the one that the file creates.
     func isOutdated() async throws -> Bool {
@@ -58,44 +25,152 @@ extension SchemaMigrator {
         return try rows.map { try $0.decode("name") }
     }
 
-    /// Records the objects that the file has created: the functions, views and triggers of this transaction that no earlier file has created.
-    private func record(_ file: SchemaFile, at position: Int) async throws {
+    /// Runs all files, in the caller's transaction: replaces the functions, views and triggers that can be replaced, and makes the others anew.
+    /// So a view of another schema stays, unless it depends on an object that PostgreSQL cannot replace.
+    ///
+    /// Concurrent calls wait for the commit or see the earlier definitions; sessions discard their cached plans.
+    func define() async throws {
+        let rows = try await connection.query("SELECT unnest(objects) AS object FROM appstore.schema_definitions")
+        let former: [String] = try rows.map { try $0.decode("object") }
+        try await connection.runScript("DELETE FROM appstore.schema_definitions; SET LOCAL check_function_bodies = off")
+        for file in manifest.functions { try await replace(file, former) }
+        // An overload that no file makes any more would make calls in views ambiguous.
+        try await drop(unmade(former.filter { !$0.hasPrefix("VIEW ") }), former)
+        for file in manifest.views { try await replace(file, former) }
+        try await drop(unmade(former), former)
+        try await connection.execute(Self.recordObjects)
+        try await replace(manifest.grants, [])
+        try await naming(SchemaFile(name: "functions, views and privileges", text: "")) {
+            try await connection.runScript(Self.validateScript)
+        }
+    }
+
+    /// Runs a file and records it, in a subtransaction: the row of the file has the `xmin` of the objects that it makes.
+    private func replace(_ file: SchemaFile, _ former: [String]) async throws {
+        try await connection.runScript("SAVEPOINT file")
+        do {
+            try await run(file)
+        } catch let error as SchemaError where error.cause?.sqlState.map(Self.cannotReplace.contains) == true {
+            try await connection.runScript("ROLLBACK TO SAVEPOINT file")
+            let hindrances = try await unmade(former, namedIn: file)
+            guard !hindrances.isEmpty else { throw error }
+            try await drop(hindrances, former)
+            try await run(file)
+        }
         try await connection.execute(
+            "INSERT INTO appstore.schema_definitions (name, digest, objects) VALUES (\(file.name), sha256(convert_to(\(file.text), 'UTF8')), '{}')"
+        )
+        try await connection.runScript("RELEASE SAVEPOINT file")
+    }
+
+    /// The states of CREATE OR REPLACE for a function with another result or other names of arguments, for a view that lacks a column or has
+    /// one of another type, and for a procedure that was a function.
+    private static let cannotReplace: Set<SQLState> = [.invalidFunctionDefinition, .invalidTableDefinition, .wrongObjectType]
+
+    /// Which of the objects exist without being made by a file of this run.
+    ///
+    /// - Parameter file: only those that this file creates by their names.
+    private func unmade(_ former: [String], namedIn file: SchemaFile? = nil) async throws -> [String] {
+        try await connection.query(
             """
-            INSERT INTO appstore.schema_definitions (name, position, digest, objects)
-            SELECT \(file.name), \(Int32(position)), sha256(convert_to(\(file.text), 'UTF8')),
-                   coalesce(array_agg(made.object ORDER BY made.oid), '{}')
-            FROM (
-                SELECT p.oid, p.xmin, 'ROUTINE ' || p.oid::regprocedure AS object
-                FROM pg_catalog.pg_proc AS p WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
-                UNION ALL
-                SELECT c.oid, c.xmin, 'VIEW ' || c.oid::regclass
-                FROM pg_catalog.pg_class AS c WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind = 'v'
-                UNION ALL
-                SELECT t.oid, t.xmin, format('TRIGGER %I ON %s', t.tgname, c.oid::regclass)
-                FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid
-                WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND NOT t.tgisinternal
-            ) AS made
-            -- GRANT and REVOKE write rows of the catalogue, too.
-            WHERE made.xmin = pg_current_xact_id()::xid AND \(file.name != manifest.grants.name)
-              AND NOT EXISTS (SELECT FROM appstore.schema_definitions AS d WHERE made.object = ANY (d.objects))
+            WITH \(unsafeRaw: Self.objects)
+            SELECT o.object FROM objects AS o
+            WHERE o.object = ANY (\(former)) AND o.writer NOT IN (SELECT d.xmin FROM appstore.schema_definitions AS d)
+              AND coalesce(\(file?.text) ~ ('\\mCREATE OR REPLACE \\w+ ' || replace(substring(o.object, ' ([^ (]+)'), '.', '\\.') || '\\M'), true)
+            """
+        ).map { try $0.decode("object") }
+    }
+
+    /// Drops objects, with what else of the schema depends on them, which later files make again.
+    ///
+    /// - Throws: ``SchemaError`` when an object that no file makes depends on them.
+    private func drop(_ objects: [String], _ former: [String]) async throws {
+        guard !objects.isEmpty else { return }
+        let foreign = try await dependents(of: objects, except: former)
+        guard foreign.isEmpty else {
+            throw SchemaError(
+                .hasDependents,
+                """
+                these have to be dropped: \(objects.map { $0.lowercased() }.joined(separator: ", ")); \
+                these depend on them: \(foreign.joined(separator: ", ")); nothing is changed: \(Self.remedy)
+                """
+            )
+        }
+        for object in objects {
+            let (kind, name) = (object.prefix { $0 != " " }, object.drop { $0 != " " })
+            try await connection.runScript("DROP \(kind) IF EXISTS\(name) CASCADE")
+        }
+    }
+
+    /// What depends on the objects directly or through others, except for the objects that the files make.
+    private func dependents(of objects: [String], except former: [String]) async throws -> [String] {
+        try await connection.query(
+            """
+            WITH RECURSIVE \(unsafeRaw: Self.objects),
+            affected (classid, objid) AS (
+                SELECT o.classid, o.objid FROM objects AS o WHERE o.object = ANY (\(objects))
+                UNION
+                SELECT CASE WHEN w.oid IS NULL THEN d.classid ELSE 'pg_class'::regclass END, coalesce(w.ev_class, d.objid)
+                FROM affected AS a
+                JOIN pg_catalog.pg_depend AS d ON (d.refclassid, d.refobjid) = (a.classid, a.objid)
+                -- A view depends on what its rule depends on.
+                LEFT JOIN pg_catalog.pg_rewrite AS w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+            )
+            SELECT DISTINCT pg_describe_object(a.classid, a.objid, 0) AS object
+            FROM affected AS a LEFT JOIN objects AS o ON (o.classid, o.objid) = (a.classid, a.objid) AND o.object = ANY (\(former))
+            -- The type of a view's rows, and their default values, are parts of the view.
+            WHERE o.object IS NULL AND a.classid <> 'pg_type'::regclass
+              AND NOT EXISTS (SELECT FROM pg_catalog.pg_attrdef AS v JOIN objects AS w ON (w.classid, w.objid) = ('pg_class'::regclass, v.adrelid)
+                              WHERE a.classid = 'pg_attrdef'::regclass AND v.oid = a.objid)
+            ORDER BY object
+            """
+        ).map { try $0.decode("object") }
+    }
+
+    /// A part of a query: the functions, views and triggers of the schema, as DROP takes them.
+    private static let objects = """
+        objects (classid, objid, writer, object) AS (
+            SELECT 'pg_proc'::regclass, p.oid, p.xmin, 'ROUTINE ' || p.oid::regprocedure
+            FROM pg_catalog.pg_proc AS p WHERE p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
+            UNION ALL
+            SELECT 'pg_class'::regclass, c.oid, c.xmin, 'VIEW ' || c.oid::regclass
+            FROM pg_catalog.pg_class AS c WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind = 'v'
+            UNION ALL
+            SELECT 'pg_trigger'::regclass, t.oid, t.xmin, format('TRIGGER %I ON %s', t.tgname, c.oid::regclass)
+            FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_class AS c ON c.oid = t.tgrelid
+            WHERE c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND NOT t.tgisinternal
+        )
+        """
+
+    private static let recordObjects: Statement = """
+        WITH \(unsafeRaw: objects)
+        UPDATE appstore.schema_definitions AS d
+        SET objects = coalesce((SELECT array_agg(o.object ORDER BY o.objid) FROM objects AS o WHERE o.writer = d.xmin), '{}')
+        """
+
+    /// Replaces the bodies of views by constants, so that steps may change what the views read. The views stay, with what depends on them.
+    func emptyViews() async throws {
+        try await connection.runScript(
+            """
+            DO $empty$
+            DECLARE
+                v_view text;
+            BEGIN
+                FOR v_view IN SELECT format('CREATE OR REPLACE VIEW %s AS SELECT %s', c.oid::regclass, string_agg(
+                                  format('NULL::%s%s AS %I', format_type(a.atttypid, a.atttypmod),
+                                         ' COLLATE ' || nullif(a.attcollation, t.typcollation)::regcollation, a.attname), ', ' ORDER BY a.attnum))
+                              FROM pg_catalog.pg_class AS c
+                              JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0
+                              JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+                              WHERE c.relkind = 'v' AND 'VIEW ' || c.oid::regclass IN (SELECT unnest(d.objects) FROM appstore.schema_definitions AS d)
+                              GROUP BY c.oid LOOP
+                    EXECUTE v_view;
+                END LOOP;
+            END
+            $empty$
             """
         )
     }
-
-    private static let dropScript = """
-        DO $drop$
-        DECLARE
-            v_object text;
-        BEGIN
-            FOR v_object IN SELECT o.object FROM appstore.schema_definitions AS d, unnest(d.objects) WITH ORDINALITY AS o (object, place)
-                            ORDER BY d.position DESC, o.place DESC LOOP
-                EXECUTE 'DROP ' || regexp_replace(v_object, ' ', ' IF EXISTS ');
-            END LOOP;
-            DELETE FROM appstore.schema_definitions;
-        END
-        $drop$
-        """
 
     /// Checks the bodies of all functions, after every object that they may name exists.
     private static let validateScript = """
@@ -116,27 +191,4 @@ extension SchemaMigrator {
         END
         $validate$
         """
-
-    /// The objects outside the schema that depend on its functions and views.
-    private func dependents() async throws -> String {
-        let rows = try await connection.query(
-            """
-            SELECT DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid) AS object
-            FROM pg_catalog.pg_depend AS d
-            LEFT JOIN pg_catalog.pg_rewrite AS r ON d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid
-            LEFT JOIN pg_catalog.pg_class AS v ON v.oid = r.ev_class
-            WHERE d.deptype = 'n'
-              AND (d.refclassid = 'pg_catalog.pg_class'::regclass
-                   AND EXISTS (SELECT FROM pg_catalog.pg_class AS c
-                               WHERE c.oid = d.refobjid AND c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace) AND c.relkind = 'v')
-                   OR d.refclassid = 'pg_catalog.pg_proc'::regclass
-                   AND EXISTS (SELECT FROM pg_catalog.pg_proc AS p
-                               WHERE p.oid = d.refobjid AND p.pronamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)))
-              AND coalesce(v.relnamespace::regnamespace::text, (pg_identify_object(d.classid, d.objid, d.objsubid)).schema)
-                  NOT IN ('appstore', 'appstore_reports')
-            ORDER BY object
-            """
-        )
-        return try rows.map { try $0.decode("object", as: String.self) }.joined(separator: ", ")
-    }
 }

@@ -37,6 +37,7 @@ extension SchemaMigrator {
             changes.steps = manifest.steps.filter { $0.version > known }.map(\.file.name)
             try await actAsOwner()
             changes.isRedefined = changes.steps.isEmpty ? try await isOutdated() : true
+            if changes.isEmpty { try await requireOwnObjects() }
         }
         return SchemaPlan(roles: roles, changes: changes)
     }

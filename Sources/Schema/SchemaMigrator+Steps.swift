@@ -3,9 +3,9 @@ import Postgres
 import SQL
 
 extension SchemaMigrator {
-    /// Creates the tables in an empty database.
-    func create() async throws {
-        try await transaction("the tables") {
+    /// Creates the schema in a database that has none.
+    func create() async throws -> SchemaChanges {
+        try await transaction("the schema") {
             for file in manifest.tables { try await run(file) }
             try await connection.execute(
                 """
@@ -13,40 +13,55 @@ extension SchemaMigrator {
                 """
             )
             try await connection.execute("INSERT INTO appstore.fence (contract) VALUES (\(manifest.contract))")
+            try await define()
         }
         logger.notice("schema made", metadata: ["schema.version": "\(manifest.version)"])
+        return SchemaChanges(created: manifest.version, isRedefined: true)
     }
 
-    /// Applies one step.
-    func apply(_ step: SchemaStep) async throws {
-        let before = try await fingerprint()
-        if step.isConcurrent { try await runConcurrently(step.file) }
-        try await transaction(step.file.name) {
+    /// Applies the missing steps, and replaces functions, views and privileges, in one transaction.
+    ///
+    /// - Parameter known: the version of the database's schema.
+    func upgrade(from known: Int) async throws -> SchemaChanges {
+        let steps = manifest.steps.filter { $0.version > known }
+        let isOutdated = if steps.isEmpty { try await isOutdated() } else { true }
+        guard isOutdated else {
+            try await requireOwnObjects()
+            return SchemaChanges()
+        }
+        for step in steps where step.isConcurrent { try await makeIndexes(step.file) }
+        try await transaction("the upgrade") {
             // Each claim reads the fence and locks it until its batch has ended. So this lock waits for batches of earlier releases.
-            if step.isBreaking { try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE") }
-            if !step.isConcurrent { try await run(step.file) }
-            try await connection.execute(
-                """
-                INSERT INTO appstore.schema_history (version, name, is_breaking)
-                VALUES (\(Int32(step.version)), \(step.file.name), \(step.isBreaking))
-                """
-            )
-            // The step may have dropped views. An empty digest makes the next run create them again.
-            try await connection.execute("UPDATE appstore.schema_definitions SET digest = ''")
-            if step.isBreaking { try await connection.execute("UPDATE appstore.fence SET contract = \(Int32(step.version))") }
-            try await recordFingerprint(since: before)
+            if steps.contains(where: \.isBreaking) { try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE") }
+            let grants = try await foreignGrants()
+            try await emptyViews()
+            for step in steps { try await apply(step) }
+            try await define()
+            try await restore(grants)
+            try await requireOwnObjects()
         }
-        logger.notice("schema step applied", metadata: ["schema.step": "\(step.file.name)"])
+        let changes = SchemaChanges(steps: steps.map(\.file.name), isRedefined: true)
+        logger.notice("schema upgraded", metadata: ["schema.version": "\(manifest.version)", "schema.parts": "\(changes.parts)"])
+        return changes
     }
 
-    /// Runs statements such as CREATE INDEX CONCURRENTLY without a lock timeout: they block no session but wait for open transactions.
-    private func runConcurrently(_ file: SchemaFile) async throws {
-        try await connection.runScript("SET lock_timeout = 0")
-        let statements = try await naming(file) { try await connection.query("\(unsafeRaw: file.text)") }
-        for statement in statements {
-            let text = try statement.decode(0, as: String.self)
-            try await naming(file) { try await connection.runScript(text) }
+    private func apply(_ step: SchemaStep) async throws {
+        if step.isConcurrent {
+            // Here it makes the indexes of columns that the steps before it have added, and finds all others.
+            let statements = try await statements(step.file)
+            for statement in statements {
+                try await naming(step.file) { try await connection.runScript(statement.replacing(" CONCURRENTLY", with: "")) }
+            }
+            try await requireValid(statements, of: step.file)
+        } else {
+            try await run(step.file)
         }
-        try await connection.runScript("SET lock_timeout = \(lockTimeout.milliseconds)")
+        try await connection.execute(
+            """
+            INSERT INTO appstore.schema_history (version, name, is_breaking)
+            VALUES (\(Int32(step.version)), \(step.file.name), \(step.isBreaking))
+            """
+        )
+        if step.isBreaking { try await connection.execute("UPDATE appstore.fence SET contract = \(Int32(step.version))") }
     }
 }

@@ -5,7 +5,7 @@ import SQL
 extension SchemaMigrator {
     private static let attempts = 3
 
-    /// Runs `body` in a transaction and retries it after a short pause when a lock times out.
+    /// Runs `body` in a transaction and retries it after a short pause when a lock times out or the server ends a deadlock.
     ///
     /// - Parameter name: The transaction's name in errors.
     nonisolated(nonsending) func transaction(_ name: String, _ body: () async throws -> Void) async throws {
@@ -18,12 +18,14 @@ extension SchemaMigrator {
             } catch {
                 await rollBack()
                 let cause = error as? PostgresError ?? (error as? SchemaError)?.cause
-                guard cause?.sqlState == .lockNotAvailable else { throw Self.named(name, error) }
+                guard let state = cause?.sqlState, [.lockNotAvailable, .deadlockDetected].contains(state) else {
+                    throw Self.named(name, error)
+                }
                 let holders = try await lockHolders()
                 guard attempt < Self.attempts else {
                     throw SchemaError(.locked, "\(name): a lock was not free within \(lockTimeout); \(holders)", cause: cause)
                 }
-                logger.notice("a lock timed out, retrying", metadata: ["schema.part": "\(name)", "locks": "\(holders)"])
+                logger.notice("a lock was not free, retrying", metadata: ["schema.part": "\(name)", "locks": "\(holders)"])
             }
             var generator = SystemRandomNumberGenerator()
             try await Task.sleep(for: pause.next(using: &generator))
@@ -40,14 +42,19 @@ extension SchemaMigrator {
         try await naming(file) { try await connection.runScript(file.text) }
     }
 
-    /// Prefixes PostgreSQL's error with the file's name.
+    /// Prefixes PostgreSQL's error with the file's name, and names what depends on an object that the file drops.
     nonisolated(nonsending) func naming<T: Sendable>(_ file: SchemaFile, _ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
+        } catch let error as PostgresError where error.sqlState == .dependentObjectsStillExist {
+            throw SchemaError(.hasDependents, "\(file.name): \(error): \(error.refusal ?? ""); \(Self.remedy)", cause: error)
         } catch let error as PostgresError {
             throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
         }
     }
+
+    /// What to do about objects of others that depend on one that has to be dropped.
+    static let remedy = "drop what depends on it, run migrate, and make it again"
 
     private func rollBack() async {
         do {

@@ -24,31 +24,19 @@ package struct SchemaMigrator: Sendable {
         self.logger = logger
     }
 
-    /// Creates the schema, or applies the missing steps; then replaces functions, views and privileges if they differ.
+    /// Creates the schema, or upgrades it: applies the missing steps, and replaces functions, views and privileges if they differ.
     ///
-    /// A failed run has changed nothing or applied some of the steps; the next run continues.
+    /// Either is one transaction, so a failed run has changed nothing. Only the indexes of steps that are marked `-- concurrently` are made before
+    /// it; the next run finds them.
     ///
-    /// - Throws: ``SchemaError`` when the database or the role does not permit it.
+    /// - Throws: ``SchemaError`` when the database or the role does not permit it, or when an object of the program still differs at the end.
     package func migrate() async throws -> SchemaChanges {
         try await connection.execute("SELECT FROM pg_advisory_lock(\(Self.lockKey))")
         try await requireUTF8()
         try await ensureRoles()
         try await actAsOwner()
         let known = try await knownVersion()
-        var changes = SchemaChanges()
-        if known == 0 {
-            try await createIfPermitted()
-            changes.created = manifest.version
-        }
-        for step in manifest.steps where known > 0 && step.version > known {
-            try await apply(step)
-            changes.steps.append(step.file.name)
-        }
-        changes.isRedefined = try await define()
-        try await recordFirstFingerprint()
-        if !changes.isEmpty, let comparison = try await compare(), !comparison.isEmpty {
-            logger.warning("the schema is not what this program makes", metadata: ["schema.differences": "\(comparison)"])
-        }
+        let changes = known == 0 ? try await createIfPermitted() : try await upgrade(from: known)
         try await connection.runScript("RESET ROLE; RESET ALL; SELECT pg_advisory_unlock(\(Self.lockKey));")
         return changes
     }
@@ -92,15 +80,16 @@ package struct SchemaMigrator: Sendable {
             let user = try await connection.query("SELECT quote_ident(session_user) AS name")[0].decode("name", as: String.self)
             throw SchemaError(
                 .notPermitted,
-                "\(user) may not act as appstore_owner: run migrate as a superuser, or as one GRANT appstore_owner TO \(user)",
+                "\(user) may not act as appstore_owner: run migrate as a superuser or the role that made appstore_owner, or as one of these "
+                    + "GRANT appstore_owner TO \(user)",
                 cause: error
             )
         }
     }
 
-    private func createIfPermitted() async throws {
+    private func createIfPermitted() async throws -> SchemaChanges {
         do {
-            try await create()
+            return try await create()
         } catch let error as SchemaError where error.cause?.sqlState == .insufficientPrivilege {
             throw SchemaError(
                 .notPermitted,
@@ -124,10 +113,7 @@ package struct SchemaMigrator: Sendable {
     }
 
     private func ensureRoles() async throws {
-        let mayCreate = try await connection.query(
-            "SELECT rolsuper OR rolcreaterole AS may_create FROM pg_catalog.pg_roles WHERE rolname = current_user"
-        )
-        if try mayCreate.first?.decode("may_create") == true {
+        if try await mayChangeRoles() {
             return try await naming(manifest.roles) { try await connection.runScript("BEGIN;\n\(manifest.roles.text)\nCOMMIT;") }
         }
         let missing = try await missingRoles()
@@ -138,6 +124,22 @@ package struct SchemaMigrator: Sendable {
                     + "run sql/roles.sql as a superuser"
             )
         }
+    }
+
+    /// Whether this role may make the program's roles and change those that exist. Since PostgreSQL 16 CREATEROLE is not enough for that: it
+    /// takes the ADMIN option, which the role that makes another has, and which it may give to others.
+    private func mayChangeRoles() async throws -> Bool {
+        let rows = try await connection.query(
+            """
+            SELECT me.rolsuper
+                   OR me.rolcreaterole
+                      AND (current_setting('server_version_num')::integer < 160000
+                           OR NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS r
+                                          WHERE r.rolname = ANY (\(Self.roles)) AND NOT pg_has_role(r.oid, 'MEMBER WITH ADMIN OPTION'))) AS may
+            FROM pg_catalog.pg_roles AS me WHERE me.rolname = current_user
+            """
+        )
+        return try rows.first?.decode("may") == true
     }
 
     /// The program's roles that the cluster lacks.
@@ -158,7 +160,8 @@ package struct SchemaMigrator: Sendable {
         """
     }
 
-    private static let roles = [
+    /// The program's roles.
+    static let roles = [
         "appstore_owner", "appstore_ingest", "appstore_worker", "appstore_operator", "appstore_viewer", "appstore_backend",
         "appstore_reporter", "appstore_api", "appstore_console", "appstore_bodies",
     ]

@@ -122,7 +122,7 @@ def repair_selected(scene: Scene) -> None:
 
 
 def repair_all(scene: Scene) -> None:
-    """All that match a search, in steps that the console takes by itself."""
+    """All that match a search, in steps that a worker takes."""
     reason = f"of_{scene.hand.name}"
     for word in ("Requeue", "Discard"):
         if word == "Discard":
@@ -136,7 +136,7 @@ def repair_all(scene: Scene) -> None:
         scene.hand.send(f"{word} all that match…", {"Reason": scene.note})
         scene.confirm(f"{word} {count} events")
         repair = scene.console.value("SELECT max(repair_id) AS id FROM appstore.repairs")
-        scene.notice(f"Repair {repair} of {count} events has begun.")
+        scene.notice(f"Repair {repair} has begun: {count} events.")
         state = f"SELECT state FROM appstore.repairs WHERE repair_id = {repair}"
         scene.wait_for("the repair to end", lambda state=state: scene.console.value(state) == "done")
         scene.equal("what is left of the search", scene.console.value(found) if word == "Discard" else 0, 0)

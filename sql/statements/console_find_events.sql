@@ -6,5 +6,5 @@ SELECT (to_jsonb(e) || jsonb_build_object(
 FROM appstore.find_events(
     jsonb_populate_record(NULL::appstore.repair_filter, :filter::jsonb), :source::text /* null */, :original_transaction_id::text /* null */,
     :notification_uuid::uuid /* null */, :is_waiting::boolean,
-    coalesce('epoch'::timestamptz + :before_microseconds::bigint /* null */ * interval '1 microsecond', 'infinity'),
-    coalesce(:before_event_id::bigint /* null */, 0), :limit::integer) AS e;
+    before_at => coalesce('epoch'::timestamptz + :before_microseconds::bigint /* null */ * interval '1 microsecond', 'infinity'),
+    before_event_id => coalesce(:before_event_id::bigint /* null */, 0), max_rows => :limit::integer) AS e;

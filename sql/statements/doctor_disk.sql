@@ -1,6 +1,6 @@
--- Measures the schema: bytes, events, room in the partitions, and what retention would free. It reads at most 10,000 outcomes.
+-- Measures the schema: events, room in the partitions, and what retention would free. It reads at most 10,000 outcomes.
 -- appstore-inbox doctor sends it, as appstore_viewer or appstore_operator.
--- Returns one row. is_covered says whether a partition other than the default one holds the newest event, room how many follow it.
+-- Returns one row. room says for how many ids after the newest event there are partitions.
 WITH partitions AS MATERIALIZED (
     SELECT p.* FROM appstore.inbox_partitions AS p
 ), newest AS MATERIALIZED (
@@ -14,12 +14,7 @@ WITH partitions AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT o.settled_at FROM appstore.outcomes AS o WHERE o.event_id < p.to_id ORDER BY o.event_id DESC LIMIT 1) AS o
     WHERE p.is_past AND o.settled_at < statement_timestamp() - CASE p.parent WHEN 'inbox' THEN r.bodies ELSE r.outcomes END
 )
-SELECT pg_database_size(current_database()) AS database_bytes,
-       (SELECT coalesce(sum(p.bytes), 0)::bigint FROM partitions AS p WHERE p.parent = 'inbox') AS inbox_bytes,
-       (SELECT coalesce(sum(p.bytes), 0)::bigint FROM partitions AS p WHERE p.parent = 'outcomes') AS outcome_bytes,
-       (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_catalog.pg_class AS c
-        WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'r' AND NOT c.relispartition) AS ledger_bytes,
-       -- PostgreSQL's estimate, which a server that has just started lacks.
+SELECT -- PostgreSQL's estimate, which a server that has just started lacks.
        greatest((SELECT count(*) FROM newest AS n),
                 (SELECT coalesce(sum(pg_stat_get_live_tuples(to_regclass('appstore.' || p.partition)::oid)), 0)::bigint
                  FROM partitions AS p WHERE p.parent = 'outcomes')) AS events,
@@ -27,9 +22,7 @@ SELECT pg_database_size(current_database()) AS database_bytes,
        (SELECT count(*) / greatest(extract(epoch FROM statement_timestamp() - min(n.received_at)) / 86400, 1) FROM newest AS n)::double precision
            AS events_a_day,
        (SELECT count(*) FROM partitions AS p WHERE p.parent = 'inbox') AS partitions,
-       last.event_id = 0 OR (SELECT count(DISTINCT p.parent) = 2 FROM partitions AS p
-                             WHERE p.from_id <= last.event_id AND p.to_id > last.event_id) AS is_covered,
-       (SELECT coalesce(min(p.room), 0) FROM (SELECT max(p.to_id) - 1 - last.event_id AS room FROM partitions AS p GROUP BY p.parent) AS p) AS room,
+       (SELECT greatest(min(p.room), 0) FROM (SELECT max(p.to_id) - 1 - last.event_id AS room FROM partitions AS p GROUP BY p.parent) AS p) AS room,
        r.bodies::text AS bodies, r.outcomes::text AS outcomes,
        (SELECT coalesce(sum(a.bytes), 0)::bigint FROM aged AS a) AS aged_bytes
 FROM last CROSS JOIN appstore.retention AS r;

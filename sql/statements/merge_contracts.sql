@@ -1,9 +1,11 @@
--- Merges the renewal info and status of contracts into their registers.
--- A worker sends it in the transaction of a batch, before merge_transactions, one element of each array for each contract. The rows stay
--- locked, also those that do not change: only the transaction that holds a contract derives its part of the ledger.
--- Returns environment and original_transaction_id of the rows that changed.
+-- Locks all contracts that a batch concerns, makes the missing rows, and merges renewal info and status into the registers.
+-- A worker sends it in the transaction of a batch, before any other row of the ledger, one element of each array for each contract; all but
+-- the key is null for a contract that is only locked. The rows stay locked, also those that do not change: only the transaction that holds a
+-- contract derives its part of the ledger. apply_batch deletes a row again that has no facts.
+-- Returns environment and original_transaction_id of the rows that are new or changed.
 --
--- A newer fact replaces the register as a whole; the hash decides between facts of one instant.
+-- A newer fact replaces the register as a whole; the hash decides between facts of one instant. One statement, so that rows are locked and made
+-- in one order: two batches that make rows of the same contracts wait for one another, and never both.
 INSERT INTO appstore.contracts AS c (
     environment, original_transaction_id, renewal_status, renewal_product_id, auto_renew_product_id, auto_renew_status, expiration_intent,
     is_in_billing_retry_period, price_increase_status, grace_period_expires_date, renewal_date, renewal_price, renewal_currency, renewal_offer_type,

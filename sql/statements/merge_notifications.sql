@@ -1,6 +1,6 @@
 -- Records which event brought each notificationUUID first.
--- A worker sends it in the transaction of a batch, one element of each array for each notification. A copy in another transaction makes it
--- wait for the end of that transaction.
+-- A worker sends it in the transaction of a batch, after merge_contracts, one element of each array for each notification. A copy in another
+-- transaction makes it wait for the end of that transaction.
 -- Returns environment, notification_uuid and first_event_id of the notifications that are new. find_first_events finds the others.
 --
 -- The statement does not return the others itself: its snapshot may be older than a row that the insertion conflicted with, and the look-up

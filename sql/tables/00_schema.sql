@@ -9,7 +9,6 @@ CREATE TABLE appstore.schema_history (
     name        text        NOT NULL COLLATE "C",
     is_breaking boolean     NOT NULL,
     applied_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
-    fingerprint text,
     CONSTRAINT schema_history_version_positive CHECK (version > 0)
 );
 COMMENT ON TABLE appstore.schema_history IS 'The version that the database was created with, and each step applied since.';
@@ -18,23 +17,18 @@ COMMENT ON COLUMN appstore.schema_history.name IS 'The file of the step, or tabl
 COMMENT ON COLUMN appstore.schema_history.is_breaking IS
     'The step raised the contract: programs of earlier releases stop working with the database.';
 COMMENT ON COLUMN appstore.schema_history.applied_at IS 'When it was applied.';
-COMMENT ON COLUMN appstore.schema_history.fingerprint IS
-    'In the latest row what appstore.schema_fingerprint() said of the objects that migrate has made, in the form of sql/fingerprint.txt. '
-    'appstore-inbox migrate --check compares with it where the program has no fingerprint of this major version of PostgreSQL.';
 
 CREATE TABLE appstore.schema_definitions (
-    name     text     NOT NULL PRIMARY KEY COLLATE "C",
-    position integer  NOT NULL,
-    digest   bytea    NOT NULL,
-    objects  text[]   NOT NULL
+    name    text   NOT NULL PRIMARY KEY COLLATE "C",
+    digest  bytea  NOT NULL,
+    objects text[] NOT NULL
 );
 COMMENT ON TABLE appstore.schema_definitions IS
     'The files of functions, views and privileges as they were last applied. migrate replaces all of them when one differs.';
 COMMENT ON COLUMN appstore.schema_definitions.name IS 'The path of the file in the folder sql, without its ending.';
-COMMENT ON COLUMN appstore.schema_definitions.position IS 'The place of the file in the order of creation; objects are dropped in reverse.';
 COMMENT ON COLUMN appstore.schema_definitions.digest IS 'SHA-256 of the file.';
 COMMENT ON COLUMN appstore.schema_definitions.objects IS
-    'What the file created, in order, as DROP takes it: ''ROUTINE appstore.admits(integer)''.';
+    'What the file created, as DROP takes it: ''ROUTINE appstore.admits(integer)''. migrate drops what no file creates any more.';
 
 CREATE TABLE appstore.fence (
     is_only  boolean NOT NULL DEFAULT true PRIMARY KEY,

@@ -40,12 +40,16 @@ COMMENT ON FUNCTION appstore.posted_by IS 'The user that a client post names; nu
 CREATE INDEX inbox_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE source = 'client_transaction';
 CREATE INDEX inbox_receipts_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE source = 'client_receipt';
 
-CREATE TABLE appstore.inbox_first PARTITION OF appstore.inbox FOR VALUES FROM (MINVALUE) TO (10000000)
+CREATE TABLE appstore.inbox_first PARTITION OF appstore.inbox FOR VALUES FROM (MINVALUE) TO (1000000)
+    WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
+CREATE TABLE appstore.inbox_rest PARTITION OF appstore.inbox FOR VALUES FROM (1000000) TO (MAXVALUE)
     WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 CREATE TABLE appstore.inbox_default PARTITION OF appstore.inbox DEFAULT
     WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.inbox_first IS 'The first partition. The worker makes the following ones ahead of time.';
-COMMENT ON TABLE appstore.inbox_default IS 'Takes events for whose ids no partition exists, so that no insert can fail.';
+COMMENT ON TABLE appstore.inbox_rest IS
+    'All later ids, so that no insert can fail. Empty, unless no worker has made partitions for long: then it becomes one, whole.';
+COMMENT ON TABLE appstore.inbox_default IS 'The few events that outlive their partition.';
 
 CREATE TABLE appstore.inbox_queue (
     event_id    bigint      NOT NULL PRIMARY KEY,
@@ -118,8 +122,8 @@ CREATE TABLE appstore.outcomes (
     CONSTRAINT outcomes_reason_where_needed CHECK (reason IS NOT NULL OR result NOT IN ('unhandled', 'rejected', 'failed', 'discarded'))
 ) PARTITION BY RANGE (event_id);
 COMMENT ON TABLE appstore.outcomes IS
-    'What became of each settled event: one row an event. Partitioned like the inbox, so that its indexes stay small and old outcomes go by '
-    'dropping a partition.';
+    'What became of each settled event: one row an event. Partitioned as the inbox, in larger ranges, so that its indexes stay small and old '
+    'outcomes go by dropping a partition.';
 COMMENT ON COLUMN appstore.outcomes.result IS 'What became of the event.';
 COMMENT ON COLUMN appstore.outcomes.reason IS
     'A code. For a discarded event the words of the operator, which appstore.forget neither searches nor erases.';
@@ -141,16 +145,20 @@ CREATE INDEX outcomes_of_purchases ON appstore.outcomes (settled_at)
 -- The events about one contract.
 CREATE INDEX outcomes_by_contract ON appstore.outcomes (original_transaction_id) WHERE original_transaction_id IS NOT NULL;
 
-CREATE TABLE appstore.outcomes_first PARTITION OF appstore.outcomes FOR VALUES FROM (MINVALUE) TO (10000000)
+CREATE TABLE appstore.outcomes_first PARTITION OF appstore.outcomes FOR VALUES FROM (MINVALUE) TO (1000000)
+    WITH (autovacuum_vacuum_scale_factor = 0.02);
+CREATE TABLE appstore.outcomes_rest PARTITION OF appstore.outcomes FOR VALUES FROM (1000000) TO (MAXVALUE)
     WITH (autovacuum_vacuum_scale_factor = 0.02);
 CREATE TABLE appstore.outcomes_default PARTITION OF appstore.outcomes DEFAULT WITH (autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.outcomes_first IS 'The first partition. The worker makes the following ones ahead of time.';
-COMMENT ON TABLE appstore.outcomes_default IS 'Takes outcomes for whose ids no partition exists, so that no insert can fail.';
+COMMENT ON TABLE appstore.outcomes_rest IS 'As inbox_rest: the outcomes of all later ids.';
+COMMENT ON TABLE appstore.outcomes_default IS 'The few outcomes that outlive their partition.';
 
 CREATE TABLE appstore.outcome_history (
-    LIKE appstore.outcomes,
     replaced_at timestamptz NOT NULL,
     replaced_by text        NOT NULL,
+    -- Last, as ALTER TABLE adds a new column of outcomes in an older database.
+    LIKE appstore.outcomes,
     PRIMARY KEY (event_id, run)
 );
 COMMENT ON TABLE appstore.outcome_history IS

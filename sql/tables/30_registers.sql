@@ -216,6 +216,7 @@ COMMENT ON COLUMN appstore.consumption_obligations.outcome_at IS 'When Apple sig
 CREATE INDEX consumption_obligations_by_due ON appstore.consumption_obligations (due_at);
 
 CREATE TABLE appstore.client_posts (
+    post_id                 bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     environment             appstore.environment NOT NULL,
     original_transaction_id text        NOT NULL COLLATE "C",
     user_id                 text        NOT NULL COLLATE "C",
@@ -232,6 +233,9 @@ CREATE TABLE appstore.client_posts (
 COMMENT ON TABLE appstore.client_posts IS
     'Which user''s app posted a transaction of this contract, or a receipt that holds the contract: the first such post by arrival, which has the '
     'least (received_at, event_id).';
+COMMENT ON COLUMN appstore.client_posts.post_id IS
+    'Identifies the row to what replicates it: no column that names a post may be null in a primary key. Depends on the order of arrival and is not '
+    'part of the state.';
 COMMENT ON COLUMN appstore.client_posts.is_receipt IS 'Whether a receipt was posted; otherwise a signed transaction.';
 COMMENT ON COLUMN appstore.client_posts.transaction_id IS
     'The posted transaction. For a receipt the purchase that was just made, null where the post names none of this contract.';

@@ -1,6 +1,7 @@
 -- Answers to Apple's consumption requests: what is to be sent, who has consented, and what was decided.
 
 CREATE TABLE appstore.consumption_policies (
+    policy_id  bigint  NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     bundle_id  text    NOT NULL COLLATE "C",
     product_id text    COLLATE "C",
     mode       text    NOT NULL COLLATE "C",
@@ -22,6 +23,7 @@ CREATE TABLE appstore.consumption_policies (
 COMMENT ON TABLE appstore.consumption_policies IS
     'How Apple''s consumption requests about an app''s purchases are answered: rows that the operator writes. The row of the product counts, else '
     'that of the app without a product, else off.';
+COMMENT ON COLUMN appstore.consumption_policies.policy_id IS 'The number of the policy.';
 COMMENT ON COLUMN appstore.consumption_policies.product_id IS 'The product; null for all products of the app without a row of their own.';
 COMMENT ON COLUMN appstore.consumption_policies.mode IS
     'off: nothing is sent. backend: what appstore.answer_consumption decides is sent. default: that, and the answer of this row where nothing was '

@@ -22,8 +22,9 @@ COMMENT ON COLUMN appstore.audit_log.audit_id IS 'The number of the entry.';
 COMMENT ON COLUMN appstore.audit_log.at IS 'When it was done.';
 COMMENT ON COLUMN appstore.audit_log.actor IS 'The login that did it, or the person who used the console.';
 COMMENT ON COLUMN appstore.audit_log.action IS 'What was done: requeue, discard, link_owner, forget, make_api_key …';
-COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair of more than 1,000 writes a row for each step.';
-COMMENT ON COLUMN appstore.audit_log.note IS 'Free text of the actor. appstore.forget neither searches nor erases it: do not name users here.';
+COMMENT ON COLUMN appstore.audit_log.event_ids IS 'The events that were changed. A repair writes a row for each step.';
+COMMENT ON COLUMN appstore.audit_log.note IS
+    'Free text of the actor. appstore.forget erases that of the user''s links and searches no other: do not name users here.';
 COMMENT ON COLUMN appstore.audit_log.details IS
     'Depends on the action: the conditions of a repair, the alias of a forgotten user, a key. Where user_id names a user, appstore.forget '
     'replaces it.';
@@ -44,26 +45,9 @@ CREATE TYPE appstore.repair_filter AS (
 );
 COMMENT ON TYPE appstore.repair_filter IS 'Which outcomes a repair selects: those that meet every condition. A null condition is ignored.';
 
-CREATE TYPE appstore.repair_progress AS (
-    started_at timestamptz,
-    event_id   bigint,
-    events     bigint,
-    pace       interval,
-    due_from   timestamptz,
-    pause      interval,
-    is_done    boolean
-);
-COMMENT ON TYPE appstore.repair_progress IS 'The progress of a repair in steps, see appstore.repair_step. null is the beginning.';
-COMMENT ON COLUMN appstore.repair_progress.started_at IS 'Only outcomes that are older are repaired, so that each event is repaired once.';
-COMMENT ON COLUMN appstore.repair_progress.event_id IS 'The last event that was checked; the walk goes by id.';
-COMMENT ON COLUMN appstore.repair_progress.events IS 'How many events were repaired so far.';
-COMMENT ON COLUMN appstore.repair_progress.pace IS 'The time over which the next 1,000 requeued events become due.';
-COMMENT ON COLUMN appstore.repair_progress.due_from IS 'Where the queue began at the latest step: only dead index entries lie before it.';
-COMMENT ON COLUMN appstore.repair_progress.pause IS 'How long to wait before the next step.';
-
 CREATE TABLE appstore.retention (
     is_only           boolean  NOT NULL DEFAULT true PRIMARY KEY,
-    bodies            interval,
+    bodies            interval DEFAULT '90 days',
     outcomes          interval,
     rejected_bodies   interval NOT NULL DEFAULT '1 day',
     rejected_outcomes interval NOT NULL DEFAULT '30 days',
@@ -73,7 +57,7 @@ CREATE TABLE appstore.retention (
     failed_deliveries interval NOT NULL DEFAULT '30 days',
     history           interval NOT NULL DEFAULT '30 days',
     import_bodies     interval DEFAULT '3 days',
-    partition_events  bigint   NOT NULL DEFAULT 10000000,
+    partition_events  bigint   NOT NULL DEFAULT 1000000,
     CONSTRAINT retention_is_one_row CHECK (is_only),
     CONSTRAINT retention_bodies_a_day CHECK (bodies >= interval '1 day'),
     CONSTRAINT retention_outcomes_outlive_bodies CHECK (outcomes IS NULL OR (bodies IS NOT NULL AND outcomes >= bodies)),
@@ -91,7 +75,8 @@ CREATE TABLE appstore.retention (
 INSERT INTO appstore.retention DEFAULT VALUES;
 COMMENT ON TABLE appstore.retention IS 'One row of settings, which an operator changes by UPDATE. null means for ever.';
 COMMENT ON COLUMN appstore.retention.is_only IS 'Always true: the key of the only row.';
-COMMENT ON COLUMN appstore.retention.bodies IS 'How long raw bodies are kept after the event''s outcome.';
+COMMENT ON COLUMN appstore.retention.bodies IS
+    'How long raw bodies are kept after the event''s outcome. What they say is in the ledger, and Apple lists notifications for 180 days.';
 COMMENT ON COLUMN appstore.retention.outcomes IS 'How long outcomes and their history are kept.';
 COMMENT ON COLUMN appstore.retention.rejected_bodies IS
     'How long bodies of rejected events are kept in which nothing could be verified: anyone can post such a body.';
@@ -107,7 +92,8 @@ COMMENT ON COLUMN appstore.retention.history IS 'How long history_records is kep
 COMMENT ON COLUMN appstore.retention.import_bodies IS
     'How long the bodies of imports are kept after the event''s outcome: what Apple said can be asked again.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
-    'Ids in a partition. Where bodies age, the worker also closes a partition after an eighth of their age.';
+    'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, a fifth of those in use, so that there '
+    'are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age.';
 
 CREATE TABLE appstore.maintenance_state (
     task       text        NOT NULL PRIMARY KEY COLLATE "C",

@@ -65,7 +65,9 @@ CREATE TABLE appstore.history_windows (
     CONSTRAINT history_windows_state_is_known CHECK (state IN ('open', 'done', 'too_old')),
     CONSTRAINT history_windows_closed_in_the_end CHECK ((state = 'open') = (closed_at IS NULL) AND (state = 'open' OR NOT is_leased)),
     CONSTRAINT history_windows_is_a_range CHECK (starts_at < ends_at OR state = 'too_old'),
-    CONSTRAINT history_windows_failing_in_the_open CHECK (failing_since IS NULL OR state = 'open')
+    CONSTRAINT history_windows_failing_in_the_open CHECK (failing_since IS NULL OR state = 'open'),
+    -- It goes into a URL.
+    CONSTRAINT history_windows_token_is_short CHECK (octet_length(token) BETWEEN 1 AND 2048)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.history_windows IS
     'The windows in which the history is read: starts_at is part of it, ends_at is not. Both are in the past and do not change, since Apple takes a '

@@ -69,7 +69,9 @@ CREATE TABLE appstore.import_items (
     user_id     text     COLLATE "C",
     revision    text     COLLATE "C",
     reason      text     COLLATE "C",
-    PRIMARY KEY (import_id, line)
+    PRIMARY KEY (import_id, line),
+    -- It goes into a URL.
+    CONSTRAINT import_items_revision_is_short CHECK (octet_length(revision) <= 2048)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.import_items IS 'The ids of an import, each once. They go 90 days after the end of the import.';
 COMMENT ON COLUMN appstore.import_items.import_id IS 'The import.';
@@ -174,7 +176,9 @@ CREATE TABLE appstore.customer_revisions (
     environment             appstore.environment NOT NULL,
     original_transaction_id text NOT NULL COLLATE "C",
     revision                text NOT NULL COLLATE "C",
-    PRIMARY KEY (original_transaction_id, environment)
+    PRIMARY KEY (original_transaction_id, environment),
+    -- It goes into a URL.
+    CONSTRAINT customer_revisions_revision_is_short CHECK (octet_length(revision) <= 2048)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.customer_revisions IS
     'Until where the transaction history of a customer was read, under each id that was asked for or found: a later import asks for what is new only.';

@@ -15,7 +15,7 @@ COMMENT ON COLUMN appstore.history_gaps.kind IS 'near: the latest time; day: a d
 COMMENT ON COLUMN appstore.history_gaps.starts_at IS 'Its start.';
 COMMENT ON COLUMN appstore.history_gaps.ends_at IS 'Its end.';
 COMMENT ON COLUMN appstore.history_gaps.why IS
-    'The reason of the latest attempt that brought no page, such as rate_limited, http_503, token_missing, token_repeated or answer_of_another_app; '
+    'The reason of the latest attempt that brought no page, such as rate_limited, http_503, token_missing, token_too_long, token_repeated or answer_of_another_app; '
     'else waiting, reading, off, or no_worker: none with a key of the app has had room for ten minutes.';
 COMMENT ON COLUMN appstore.history_gaps.made_at IS 'When the window was made.';
 COMMENT ON COLUMN appstore.history_gaps.failing_since IS 'Its first failure since its last page; null where it only waits.';

@@ -28,6 +28,8 @@ struct ConsoleServe: DaemonCommand {
     @OptionGroup var daemon: DaemonOptions
     @OptionGroup var service: ServiceOptions
 
+    static let connections = 4
+
     /// The listeners that have to be bound before the process is ready.
     private enum Listener: Hashable {
         case console, admin
@@ -61,7 +63,7 @@ struct ConsoleServe: DaemonCommand {
         let gate = SchemaGate(.console, logger: logger) { status.changed("console", $0) }
         let pool = ConnectionPool(
             options: options,
-            configuration: ConnectionPool.Configuration(maxConnections: 6, acquireTimeout: .seconds(3)).checked(by: gate),
+            configuration: ConnectionPool.Configuration(maxConnections: Self.connections, acquireTimeout: .seconds(3)).checked(by: gate),
             logger: logger
         )
         registry.observe(pool, as: "console")
@@ -89,11 +91,10 @@ struct ConsoleServe: DaemonCommand {
             isStuck: { false },
             beat: notifier.keepAlive
         )
-        let repairs: [any Service] = settings.isReadOnly ? [] : [RepairRunner(pool: pool, logger: logger)]
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
             [reload, pool, DatabaseWatch(pool: pool, gate: gate, logger: logger), refusalLog, heartbeat] + admin
-                + repairs + [server, StoppingNotice(notifier: notifier)],
+                + [server, StoppingNotice(notifier: notifier)],
             listeners: settings.listeners,
             shutdownTimeout: settings.shutdownTimeout,
             logger: logger

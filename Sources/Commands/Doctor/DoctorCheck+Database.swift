@@ -69,12 +69,15 @@ extension DoctorCheck {
     }
 
     private static func objects(_ connection: Connection, _ context: DoctorContext) async throws -> Finding {
-        let migrator = SchemaMigrator(connection: connection, logger: context.logger)
-        guard let lines = try await migrator.objectDifferences() else {
-            return .unknown("schema objects", "no migrate ran on this major version of PostgreSQL", "run `appstore-inbox migrate`")
+        guard let comparison = try await SchemaMigrator(connection: connection, logger: context.logger).compare() else {
+            return .unknown("schema objects", "this release does not know this major version of PostgreSQL", "update the program")
         }
-        if lines.isEmpty { return .ok("schema objects", "as this program makes them") }
-        let found = lines.prefix(3).joined(separator: ", ") + (lines.count > 3 ? " and \(lines.count - 3) more" : "")
+        let defects = comparison.defects
+        guard !defects.isEmpty else {
+            let others = comparison.lines.count
+            return .ok("schema objects", "as this program makes them" + (others == 0 ? "" : "; migrate --check lists \(others) others"))
+        }
+        let found = defects.prefix(3).joined(separator: ", ") + (defects.count > 3 ? " and \(defects.count - 3) more" : "")
         return .warning("schema objects", found, "run `appstore-inbox migrate --check`, then `appstore-inbox migrate`")
     }
 }

@@ -4,46 +4,69 @@ import SQL
 /// What the schema takes, how it grows, and what retention deletes.
 extension DoctorCheck {
     @Sendable static func disk(_ context: DoctorContext) async throws -> [Finding] {
+        let storage = try StorageStatistics(try await context.query(.storageStatistics())[0])
         let row = try await context.query(.doctorDisk())[0]
-        let sizes = try ["inbox_bytes", "outcome_bytes", "ledger_bytes", "database_bytes"].map { try row.decode($0, as: Int64.self) }
+        let sizes = [storage.inboxBytes, storage.outcomeBytes, storage.ledgerBytes, storage.databaseBytes]
         let (events, rate): (Int64, Double) = (try row.decode("events"), try row.decode("events_a_day"))
         let growth = events == 0 ? 0 : Double(sizes[0] + sizes[1] + sizes[2]) / Double(events) * rate
-        let words = sizes.map { bytes(Double($0)) }
+        let words = sizes.map(bytes)
         return [
             .ok("size", "inbox \(words[0]), outcomes \(words[1]), ledger \(words[2]); the whole database \(words[3])"),
-            .ok("growth", events == 0 ? "no events yet" : "\(Int64(rate.rounded())) events a day lately, some \(bytes(growth))"),
-            try partitions(row, rate), try retention(row, growth, sizes[3]),
+            .ok("growth", events == 0 ? "no events yet" : "\(Int64(rate.rounded())) events a day lately, some \(bytes(Int64(growth)))"),
+            try partitions(row, rate), partitionCounts(storage.partitions), lastPartitions(storage.restBytes),
+            try retention(row, growth, storage.databaseBytes),
         ]
     }
 
     private static func partitions(_ row: Row, _ rate: Double) throws -> Finding {
         let (count, room): (Int64, Int64) = (try row.decode("partitions"), try row.decode("room"))
         let remedy = "start a worker, which makes them; its log says why it could not"
-        guard try row.decode("is_covered") else {
-            return .failure("partitions", "\(count); events go to the default one, which cannot be dropped", remedy)
-        }
         let found = "\(count), with room for \(room) events"
         return Double(room) < 2 * rate ? .warning("partitions", found, remedy) : .ok("partitions", found)
     }
 
+    /// Without an event id a statement plans, and locks, each partition of a table.
+    static func partitionCounts(_ partitions: [(parent: String, count: Int64)]) -> Finding {
+        let found = partitions.map { "\($0.parent) \($0.count)" }.joined(separator: ", ")
+        guard partitions.contains(where: { $0.count > 60 }) else { return .ok("partition counts", found) }
+        return .warning(
+            "partition counts",
+            "\(found): more than 60 slow each statement that reads them all",
+            "as appstore_operator, let them age, or raise partition_events: both are in appstore.retention"
+        )
+    }
+
+    /// Those that have all later ids: they are empty while workers make partitions.
+    static func lastPartitions(_ size: Int64) -> Finding {
+        guard size > 100_000_000 else { return .ok("last partitions", size == 0 ? "empty" : bytes(size)) }
+        return .warning(
+            "last partitions",
+            "\(bytes(size)): no worker has made partitions for the events that came",
+            "keep a worker running: it makes a partition of them, or its log says why it cannot"
+        )
+    }
+
     private static func retention(_ row: Row, _ growth: Double, _ database: Int64) throws -> Finding {
         guard let bodies = try row.decode("bodies", as: String?.self) else {
-            let found = "bodies are kept for ever, and add some \(bytes(growth)) a day with all that follows from them"
-            guard database > 10_000_000_000 else { return .ok("retention", found) }
+            let found = "bodies are kept for ever, and add some \(bytes(Int64(growth))) a day with all that follows from them"
+            guard database > largeDatabase else { return .ok("retention", found) }
             return .warning("retention", found, "as appstore_operator, UPDATE appstore.retention SET bodies = '90 days'")
         }
         let outcomes = try row.decode("outcomes", as: String?.self) ?? "for ever"
         let aged: Int64 = try row.decode("aged_bytes")
         return .ok(
             "retention",
-            "bodies \(bodies), outcomes \(outcomes); dropping the partitions that are older frees \(bytes(Double(aged))) now"
+            "bodies \(bodies), outcomes \(outcomes); dropping the partitions that are older frees \(bytes(aged)) now"
         )
     }
 
-    private static func bytes(_ count: Double) -> String {
-        for (unit, size) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] where count >= size {
-            return "\((count / size * 10).rounded() / 10) \(unit)"
+    /// Bytes of a database from which on its settings matter.
+    static let largeDatabase: Int64 = 10_000_000_000
+
+    static func bytes(_ count: Int64) -> String {
+        for (unit, size) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] where Double(count) >= size {
+            return "\((Double(count) / size * 10).rounded() / 10) \(unit)"
         }
-        return "\(Int64(count)) bytes"
+        return "\(count) bytes"
     }
 }

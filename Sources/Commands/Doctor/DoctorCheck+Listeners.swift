@@ -1,3 +1,4 @@
+import HTTPRequesting
 import HTTPServing
 import NIOHTTP1
 
@@ -34,11 +35,11 @@ extension DoctorCheck {
     }
 
     private static func finding(_ listener: Listener, _ address: ListenAddress?) async -> Finding {
-        guard let address, let origin = address.origin else {
+        guard let address, let target = HTTPAddress(address, target: listener.path) else {
             return .unknown(listener.name, "its address is wrong, or leaves the port to the operating system", "name the address")
         }
         do throws(HTTPProbe.NoAnswer) {
-            return judge(listener, address, try await HTTPProbe.send(.GET, origin + listener.path))
+            return judge(listener, address, try await HTTPProbe.send(.GET, target))
         } catch  where error.isDenied {
             return .unknown(listener.name, "\(address): \(error)", "run this as a user who may open the socket, such as root")
         } catch {

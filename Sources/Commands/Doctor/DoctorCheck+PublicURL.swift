@@ -1,3 +1,4 @@
+import HTTPRequesting
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -36,7 +37,7 @@ extension DoctorCheck {
     private static func post(_ url: PublicURL, _ tls: TLSConfiguration) async -> Finding {
         let subject = "POST"
         do throws(HTTPProbe.NoAnswer) {
-            let answer = try await HTTPProbe.send(.POST, url.text, body: "{}", tls: tls)
+            let answer = try await HTTPProbe.send(.POST, url.address, body: "{}", tls: tls)
             return judge(subject, answer)
         } catch {
             return .failure(subject, "no answer: \(error)", "correct the name, the firewall or nginx")
@@ -80,7 +81,7 @@ private final class Handshake: ChannelInboundHandler {
         let expiry = loop.makePromise(of: Int64.self)
         let connecting = ClientBootstrap(group: loop).connectTimeout(.seconds(5)).channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
-                let handler = try NIOSSLClientHandler(context: context, serverHostname: url.isAddress ? nil : url.host)
+                let handler = try NIOSSLClientHandler(context: context, serverHostname: HTTPAddress.isIPAddress(url.host) ? nil : url.host)
                 try channel.pipeline.syncOperations.addHandlers([handler, Handshake(expiry)])
             }
         }.connect(host: url.host, port: url.port)

@@ -18,7 +18,7 @@ extension DoctorCheck {
         Usage(expected: .worker, program: "appstore-inbox worker", unit: "appstore-inbox-worker"),
         Usage(expected: .api, program: "appstore-inbox api"),
         Usage(expected: .console, program: "appstore-inbox console"),
-        Usage(expected: SchemaExpectation(role: "appstore_operator", function: "repair_step"), program: ""),
+        Usage(expected: SchemaExpectation(role: "appstore_operator", function: "begin_repair"), program: ""),
         Usage(expected: .viewer, program: ""),
         Usage(expected: SchemaExpectation(role: "appstore_backend", function: "create_order"), program: ""),
     ]

@@ -19,6 +19,7 @@ struct DoctorCheck: Sendable {
         DoctorCheck(group: .settings, subject: "certificates", run: certificates),
         DoctorCheck(group: .database, subject: "server", asksDatabaseOnly: true, run: server),
         DoctorCheck(group: .database, subject: "schema", run: schema),
+        DoctorCheck(group: .database, subject: "limits", asksDatabaseOnly: true, run: limits),
         DoctorCheck(group: .roles, subject: "roles", asksDatabaseOnly: true, run: roles),
         DoctorCheck(group: .listeners, subject: "listeners", run: listeners),
         DoctorCheck(group: .listeners, subject: "public URL", run: publicURL),

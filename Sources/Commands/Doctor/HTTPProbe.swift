@@ -1,9 +1,6 @@
-import AsyncHTTPClient
-import Glibc
+import HTTPRequesting
 import HTTPServing
-import NIOCore
 import NIOHTTP1
-import NIOPosix
 import NIOSSL
 import StrictJSON
 
@@ -25,27 +22,27 @@ enum HTTPProbe {
     }
 
     /// Sends a request, with a JSON body where there is one, and follows no redirect.
-    static func send(_ method: HTTPMethod, _ url: String, body: String? = nil, tls: TLSConfiguration? = nil) async throws(NoAnswer)
-        -> Answer
+    ///
+    /// - Parameter tls: for https.
+    static func send(_ method: HTTPMethod, _ address: HTTPAddress, body: String? = nil, tls: TLSConfiguration? = nil)
+        async throws(NoAnswer) -> Answer
     {
-        var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
-        configuration.timeout.connect = .seconds(5)
-        configuration.connectionPool.retryConnectionEstablishment = false
-        var request = HTTPClientRequest(url: url)
-        request.method = method
-        // A socket's path is no host (RFC 9110, section 7.2).
-        if url.hasPrefix("http+unix:") { request.headers.add(name: "host", value: "localhost") }
+        var request = HTTPRequest(method, address, maximumBytes: 1 << 20)
         if let body {
-            request.headers.add(name: "content-type", value: "application/json")
-            request.body = .bytes(ByteBuffer(string: body))
+            request.headers = [("content-type", "application/json")]
+            request.body = Array(body.utf8)
         }
         do {
-            return try await HTTPClient.withHTTPClient(configuration: configuration) { [request] client in
-                let response = try await client.execute(request, timeout: .seconds(10))
-                return Answer(status: Int(response.status.code), body: Array(buffer: try await response.body.collect(upTo: 1 << 20)))
-            }
+            let client = try DirectClient(tls: tls)
+            defer { client.close() }
+            let answer = try await client.send(request, timeout: .seconds(10))
+            return Answer(status: answer.status, body: answer.body)
         } catch {
-            throw NoAnswer(error)
+            let failure = ExchangeError(error)
+            throw NoAnswer(
+                description: failure.kind == .timedOut ? "no answer in time" : failure.description,
+                isDenied: failure.isDenied
+            )
         }
     }
 }
@@ -65,19 +62,5 @@ extension HTTPProbe.Answer {
     /// Without members where another program, such as nginx, has answered with no JSON.
     private static func object(_ body: [UInt8]) -> JSONObject {
         do { return try JSONParser().parseObject(body) } catch { return JSONObject() }
-    }
-}
-
-extension HTTPProbe.NoAnswer {
-    fileprivate init(_ error: any Error) {
-        let cause = (error as? NIOConnectionError)?.connectionErrors.first?.error ?? error
-        switch cause {
-        case let error as IOError:
-            self.init(description: String(cString: strerror(error.errnoCode)), isDenied: error.errnoCode == EACCES)
-        case let error as HTTPClientError where error == .connectTimeout || error == .deadlineExceeded:
-            self.init(description: "no answer in time")
-        default:
-            self.init(description: "\(cause)")
-        }
     }
 }

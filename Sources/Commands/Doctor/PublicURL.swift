@@ -1,4 +1,4 @@
-import FoundationEssentials
+import HTTPRequesting
 
 /// The address to which Apple posts notifications.
 struct PublicURL: Sendable {
@@ -8,20 +8,15 @@ struct PublicURL: Sendable {
     let isTLS: Bool
     let host: String
     let port: Int
-    /// The whole URL. The path is that of notifications where the text names none.
-    let text: String
+    /// With the path of notifications where the text names none.
+    let address: HTTPAddress
 
     /// Nil unless the text is `https://HOST…` or `http://HOST…`.
     init?(_ text: String) {
-        guard let url = URL(string: text), let scheme = url.scheme, ["http", "https"].contains(scheme), let host = url.host(), !host.isEmpty
-        else { return nil }
-        isTLS = scheme == "https"
-        self.host = host
-        port = url.port ?? (isTLS ? 443 : 80)
-        let path = ["", "/"].contains(url.path()) ? PublicURL.notifications : url.path()
-        self.text = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)"
+        let given: HTTPAddress
+        do throws(HTTPAddressError) { given = try HTTPAddress(text) } catch { return nil }
+        guard case .host(let host, let port, let usesTLS) = given.place else { return nil }
+        (self.host, self.port, isTLS) = (host, port, usesTLS)
+        address = given.target == "/" ? HTTPAddress(given.place, target: PublicURL.notifications) : given
     }
-
-    /// Whether the host is an address, which no server name indication may hold (RFC 6066, section 3).
-    var isAddress: Bool { host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." } }
 }

@@ -31,6 +31,9 @@ extension IngestCommand {
         status.ready("listening on \(settings.listen) and \(api.listen)")
     }
 
+    /// The connections of the API; those of the standby come in addition.
+    static let apiConnections = 6
+
     /// The services of the API for the shop's own backend, with a pool of their own: the API cannot use up ingest's connections.
     static func api(
         _ api: IngestSettings.API,
@@ -44,17 +47,12 @@ extension IngestCommand {
         let gate = SchemaGate(.api, logger: logger.naming(pool: "api")) { status.changed("api", $0) }
         let pool = ConnectionPool(
             options: try ConnectionOptions(api.database, command: "api", role: "appstore_api"),
-            configuration: ConnectionPool.Configuration(maxConnections: 8, acquireTimeout: .seconds(3)).checked(by: gate),
+            configuration: ConnectionPool.Configuration(maxConnections: apiConnections, acquireTimeout: .seconds(3)).checked(by: gate),
             logger: logger
         )
         registry.observe(pool, as: "api")
         // When the feed grows, all requests that wait read it. They wait for each other, not orders for them.
-        let feedPool = ConnectionPool(
-            options: try ConnectionOptions(api.database, command: "api", role: "appstore_api"),
-            configuration: ConnectionPool.Configuration(maxConnections: 2, acquireTimeout: .seconds(30)).checked(by: gate),
-            logger: logger
-        )
-        registry.observe(feedPool, as: "feed")
+        let feedPool = pool.share(of: 2, acquireTimeout: .seconds(30))
         let standby = try api.standby.map { try standbyServices($0, registry: registry, logger: logger) }
         let configuration = APIServer.Configuration(api, settings)
         let server = try APIServer(
@@ -68,7 +66,7 @@ extension IngestCommand {
             onBound: onBound
         )
         return (standby.map { [$0.pool, $0.watch] } ?? []) + [
-            pool, feedPool, DatabaseWatch(pool: pool, gate: gate, logger: logger), server,
+            pool, DatabaseWatch(pool: pool, gate: gate, logger: logger), server,
         ]
     }
 

@@ -10,7 +10,7 @@ extension MetricCatalogue {
                 "appstore_inbox_history_errors_total",
                 .counter,
                 "Requests of this worker for the notification history that brought no page, by reason, such as rate_limited, http_503, apple_4000014, "
-                    + "token_missing, token_repeated or answer_of_another_app."
+                    + "token_missing, token_too_long, token_repeated or answer_of_another_app."
             )
         ] + HistoryStatistics.metrics.map(\.description)
 }

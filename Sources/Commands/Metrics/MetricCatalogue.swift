@@ -6,7 +6,7 @@ enum MetricCatalogue {
     static let ingest = process + http + database + receiver + api
     /// The metrics of `appstore-inbox worker`.
     static let worker =
-        process + http + database + batches + maintenance + inbox + outbox + serverAPI + history + reconcile + imports + endpoints
+        process + http + database + batches + maintenance + inbox + storage + outbox + serverAPI + history + reconcile + imports + endpoints
         + revocation
         + consumption
 
@@ -45,7 +45,7 @@ enum MetricCatalogue {
         MetricDescription(
             "appstore_inbox_database_connections_opened_total",
             .counter,
-            "Opened connections to PostgreSQL, by pool: ingest, api, feed, standby (reads of the API), worker, webhooks, console, or "
+            "Opened connections to PostgreSQL, by pool: ingest, api, standby (reads of the API), worker, console, or "
                 + "markers (the worker's connection for crash markers)."
         ),
         MetricDescription(

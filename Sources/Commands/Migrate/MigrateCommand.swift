@@ -44,10 +44,25 @@ struct MigrateCommand: AsyncParsableCommand {
         } else if list {
             for line in try await migrator.versions() { print(line) }
         } else {
-            print(dryRun ? "\(try await migrator.plan())" : "\(try await migrator.migrate())")
+            if dryRun {
+                print(try await migrator.plan())
+            } else {
+                let changes = try await migrator.migrate()
+                print(changes)
+                if changes.created != nil { try await printRetention(connection) }
+            }
         }
         if publication || publicationUsers { try await publish(migrator) }
         await connection.close()
+    }
+
+    /// What a new installation deletes by itself.
+    private func printRetention(_ connection: Connection) async throws {
+        try await connection.runScript("SET ROLE appstore_owner")
+        let rows = try await connection.query("SELECT extract(days FROM bodies)::integer AS days FROM appstore.retention")
+        try await connection.runScript("RESET ROLE")
+        let days = try rows[0].decode("days", as: Int32.self)
+        print("Raw bodies are kept for \(days) days after their outcome, outcomes for ever: appstore.retention changes that.")
     }
 
     private func publish(_ migrator: SchemaMigrator) async throws {

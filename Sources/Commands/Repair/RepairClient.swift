@@ -14,14 +14,23 @@ struct RepairClient: Sendable {
         let reason: String
     }
 
+    /// How far a repair is.
+    struct Progress: Sendable {
+        /// running, done, stopped or failed.
+        let state: String
+        let repaired: Int
+        /// Why it was stopped or failed, or why its last step was not taken.
+        let error: String?
+    }
+
     let connection: Connection
     let action: Action
     /// For a discard: the reason of the outcomes.
     let note: String?
 
-    /// The events that meet the conditions.
+    /// All events that meet the conditions.
     func count(_ filter: JSONObject) async throws -> RepairCount {
-        try await count(.repairCount(action: action.rawValue, filter: Self.json(filter)))
+        try await count(.countRepair(action: action.rawValue, filter: Self.json(filter)))
     }
 
     /// Those of these events that there are.
@@ -33,7 +42,7 @@ struct RepairClient: Sendable {
 
     /// Repairs one event with any outcome.
     func repair(event: Int64) async throws(Refusal) {
-        let done: Int
+        let done: Int64
         do {
             done =
                 switch action {
@@ -48,29 +57,24 @@ struct RepairClient: Sendable {
         if done == 0 { throw Refusal(reason: "a worker or another repair holds it; try again in some seconds") }
     }
 
-    /// Repairs up to 1,000 events in one transaction and returns their number.
-    func repairAtOnce(_ filter: JSONObject) async throws -> Int {
-        switch action {
-        case .requeue:
-            try await number(.repairRequeueEvents(note: note, filter: Self.json(filter)))
-        case .discard:
-            try await number(.repairDiscardEvents(note: note, filter: Self.json(filter)))
-        }
+    /// Begins a repair and returns its number; nil where no event meets the conditions any more.
+    func begin(_ filter: JSONObject, atMost events: Int) async throws -> Int64? {
+        try await connection.query(
+            .beginRepair(action: action.rawValue, filter: Self.json(filter), note: note, maxEvents: Int64(events))
+        ).first?.decode("repair_id", as: Int64?.self)
     }
 
-    /// Takes the next step of a repair of any number of events, in a transaction of its own.
-    ///
-    /// - Parameter progress: What the last step returned; nil for the first one.
-    func step(_ filter: JSONObject, after progress: String?) async throws -> RepairStep {
-        let rows = try await connection.query(
-            .repairTakeStep(action: action.rawValue, filter: Self.json(filter), note: note, progress: progress)
-        )
-        let row = rows[rows.startIndex]
-        return RepairStep(
-            repaired: Int(try row.decode("events", as: Int64.self)),
-            isDone: try row.decode("is_done"),
-            pause: .seconds(try row.decode("pause", as: Double.self)),
-            progress: try row.decode("progress")
+    /// Takes a step that is due and no worker takes. Returns the pause before the next one.
+    func step() async throws -> Duration {
+        .seconds(try await connection.query(.takeRepairStep()).first?.decode("pause", as: Double?.self) ?? 0)
+    }
+
+    func progress(of repair: Int64) async throws -> Progress {
+        let row = try await connection.query(.repairRead(repairID: repair))[0]
+        return Progress(
+            state: try row.decode("state"),
+            repaired: Int(try row.decode("repaired", as: Int64.self)),
+            error: try row.decode("last_error")
         )
     }
 
@@ -80,10 +84,6 @@ struct RepairClient: Sendable {
                 (try row.decode("result"), Int(try row.decode("events", as: Int64.self)))
             }
         )
-    }
-
-    private func number(_ statement: Statement) async throws -> Int {
-        Int(try await connection.query(statement).first?.decode(0, as: Int64.self) ?? 0)
     }
 
     private static func json(_ filter: JSONObject) -> JSONText {

@@ -14,15 +14,18 @@ struct RepairOptions: ParsableArguments {
 
     static let discussion = """
         Needs a role that may repair, such as appstore_operator. Select events by number, or by conditions; an event must meet all of \
-        them. Up to 1,000 events are repaired in one transaction, more in steps with a commit each. Between the steps the command waits \
-        while many events are due, so that fresh events go first. It asks before more than 1,000; where standard input is no terminal, it needs --yes. After Ctrl-C repaired events stay repaired; the same command repairs \
-        the rest.
+        them. It asks before more than 1,000; where standard input is no terminal, it needs --yes.
 
-        With --json each line is one object: {"state": "running", "expected", "repaired"} after a step, {"state": "done", "repaired"} at \
-        the end, {"event", "error"} of a named event that could not be repaired, {"events", "results"} of a dry run.
+        A repair by conditions is one that appstore.repair_status shows. It goes in steps of up to 1,000 events with a commit each, and \
+        waits between them while many events are due, so that fresh events go first. Workers take the steps, and so does this command \
+        while it waits for the end. After Ctrl-C the workers go on: SELECT appstore.stop_repair(…) ends a repair.
 
-        Exit codes: 0 done (a dry run: counted), 1 a named event could not be repaired, the answer was no, or the database refused, 2 wrong \
-        usage, 78 wrong settings.
+        With --json each line is one object: {"state": "running", "expected", "repaired"} after a step of a repair of more than 1,000 \
+        events, {"state": "done", "repaired"} at the end, or "stopped" or "failed" with "error", {"event", "error"} of a named event that \
+        could not be repaired, {"events", "results"} of a dry run.
+
+        Exit codes: 0 done (a dry run: counted), 1 a named event could not be repaired, the answer was no, the repair was stopped, or the \
+        database refused, 2 wrong usage, 78 wrong settings.
         """
 
     func validate() throws {
@@ -43,7 +46,7 @@ struct RepairOptions: ParsableArguments {
     /// Carries out the repair and prints its result.
     func run(_ action: RepairClient.Action, note: String?) async throws {
         let reader = try service.reader(database)
-        let operating = SchemaExpectation(role: "appstore_operator", function: "repair_step")
+        let operating = SchemaExpectation(role: "appstore_operator", function: "begin_repair")
         let report = RepairReport(action: action, isJSON: json, isTerminal: StandardOutput.isTerminal)
         let isComplete = try await CommandConnection.with(reader, command: action.rawValue, operating) { connection in
             let client = RepairClient(connection: connection, action: action, note: note)
@@ -83,24 +86,50 @@ struct RepairOptions: ParsableArguments {
             report.counted(count)
             return true
         }
-        guard count.total > 1000 else {
-            report.repaired(try await client.repairAtOnce(conditions.filter), of: count)
-            return true
-        }
-        if !yes {
+        let isLong = count.total > 1000
+        if isLong && !yes {
             guard let isConfirmed = report.isConfirmed(count) else {
                 throw ValidationError("\(count.total.ofEvents) would be changed\(RepairReport.list(count)): add --yes")
             }
             guard isConfirmed else { return false }
         }
-        report.begins(count)
-        let filter = conditions.filter
-        let repaired = try await SteppedRepair(
-            step: { try await client.step(filter, after: $0) },
-            pause: { try await Task.sleep(for: $0) },
-            report: { report.progress(RepairProgress(expected: count.total, repaired: $0.repaired), after: $1) }
-        ).run()
-        report.repaired(repaired, of: count, afterBar: true)
+        guard count.total > 0, let repair = try await client.begin(conditions.filter, atMost: count.total) else {
+            report.repaired(0, of: count)
+            return true
+        }
+        if isLong { report.begins(repair, count) }
+        let end = try await end(of: repair, with: client) { progress, elapsed in
+            if isLong { report.progress(RepairProgress(expected: count.total, repaired: progress.repaired), after: elapsed) }
+        }
+        guard end.state == "done" else {
+            report.ended(end, repair)
+            return false
+        }
+        report.repaired(end.repaired, of: count, afterBar: isLong)
         return true
+    }
+
+    /// Waits for the end of a repair, and takes the steps of it that no worker takes.
+    ///
+    /// - Parameter report: called with the progress while the repair runs, and the time since the beginning.
+    private func end(
+        of repair: Int64,
+        with client: RepairClient,
+        report: (RepairClient.Progress, Duration) -> Void
+    ) async throws -> RepairClient.Progress {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var (reported, repaired) = (start, 0)
+        while true {
+            let pause = try await client.step()
+            let progress = try await client.progress(of: repair)
+            if progress.state != "running" { return progress }
+            // A line for each step, and every ten seconds while none repairs an event.
+            if progress.repaired > repaired || clock.now - reported >= .seconds(10) {
+                report(progress, clock.now - start)
+                (reported, repaired) = (clock.now, progress.repaired)
+            }
+            try await Task.sleep(for: min(pause, .seconds(1)))
+        }
     }
 }

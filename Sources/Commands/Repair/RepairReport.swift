@@ -38,10 +38,24 @@ struct RepairReport: Sendable {
         say(["event": .integer(event), "error": .string(reason)], "event \(event): \(reason)")
     }
 
-    func begins(_ count: RepairCount) {
+    func begins(_ repair: Int64, _ count: RepairCount) {
         guard !isJSON else { return }
         StandardOutput.write(
-            "\(count.total.ofEvents)\(Self.list(count)) will be \(action.participle) in steps. Ctrl-C ends the repair; the same command continues it later.\n"
+            """
+            \(count.total.ofEvents)\(Self.list(count)) will be \(action.participle) in steps. This is repair \(repair): after \
+            Ctrl-C workers go on with it, and SELECT appstore.stop_repair(\(repair)) ends it.
+
+            """
+        )
+    }
+
+    /// A repair that has ended before it was done.
+    func ended(_ end: RepairClient.Progress, _ repair: Int64) {
+        if isTerminal, !isJSON { StandardOutput.write("\r\u{1B}[K") }
+        let reason = end.error.map { ": \($0)" } ?? ""
+        say(
+            ["state": .string(end.state), "repaired": .integer(end.repaired), "error": .optional(end.error)],
+            "Repair \(repair) \(end.state == "failed" ? "has failed" : "was stopped") after \(end.repaired.ofEvents)\(reason)."
         )
     }
 

@@ -2,7 +2,7 @@ import AppStore
 import Postgres
 import StrictJSON
 
-/// A row of `appstore.settled_events`.
+/// A settled event of `appstore.find_events`.
 struct SettledEvent: Sendable {
     /// A run of an event: after a requeue it is settled again.
     struct Key: Hashable {

@@ -49,12 +49,10 @@ struct Tail {
     private mutating func poll(_ connection: Connection, _ window: inout TailWindow?) async throws {
         let position = try await connection.query(.tailPosition())[0].position()
         guard var open = window else {
-            let latest = filter.isEmpty ? Self.page : Self.searched
-            let start = try await connection.query(.settledSince(events: Int32(latest)))[0].decode(0, as: PostgresTimestamp?.self)
             // Events that were settled before these may be visible later.
-            let earliest = position.readAt.earlier(by: TailWindow.longest)
-            var first = TailWindow(start: min(start ?? earliest, earliest))
-            for event in try await unseen(connection, &first).suffix(last) { write(event) }
+            var first = TailWindow(start: position.readAt.earlier(by: TailWindow.longest))
+            let events = try await latest(connection, before: first.start) + unseen(connection, &first)
+            for event in events.suffix(last) { write(event) }
             first.advance(past: position)
             window = first
             return
@@ -64,25 +62,60 @@ struct Tail {
         window = open
     }
 
+    /// The last events before the window that meet the filter, the oldest first.
+    private func latest(_ connection: Connection, before start: PostgresTimestamp) async throws -> [SettledEvent] {
+        // The database does not know the user: it may be any of the events that it finds.
+        let limit = filter.user == nil ? last : Self.page
+        var events: [SettledEvent] = []
+        var (place, read): (Place?, Int) = ((start, 0), 0)
+        while let before = place, events.count < last, read < Self.searched {
+            let page = try await self.page(of: limit, before: before, on: connection)
+            events += page.events.filter(filter.admits)
+            read += page.events.count
+            place = page.isCut ? nil : page.next
+        }
+        return events.reversed()
+    }
+
     private func unseen(_ connection: Connection, _ window: inout TailWindow) async throws -> [SettledEvent] {
         var events: [SettledEvent] = []
-        var (from, after) = (window.start, Int64(0))
-        while true {
-            let statement = Statement.tailEvents(
-                settledFrom: from,
-                afterEventID: after,
-                limit: Int32(Self.page),
-                result: filter.outcome,
-                type: filter.type,
-                app: filter.app
-            )
-            let rows = try await connection.query(statement)
-            for event in try rows.map({ try SettledEvent($0) }) {
-                if window.admit(event.key, settledAt: event.settledAt), filter.admits(event) { events.append(event) }
-                (from, after) = (event.settledAt, event.key.eventID)
+        var place: Place? = (window.start, 0)
+        while let after = place {
+            let page = try await page(of: Self.page, after: after, on: connection)
+            for event in page.events where window.admit(event.key, settledAt: event.settledAt) && filter.admits(event) {
+                events.append(event)
             }
-            if rows.count < Self.page { return events }
+            place = page.next
         }
+        return events
+    }
+
+    /// A place in the order in which events were settled.
+    private typealias Place = (at: PostgresTimestamp, event: Int64)
+
+    /// Reads the first events after a place, or the last ones before it, the latest first; and where the next page begins, unless it is the
+    /// last. A page is cut where the search has checked enough.
+    private func page(
+        of limit: Int,
+        after: Place? = nil,
+        before: Place? = nil,
+        on connection: Connection
+    ) async throws -> (events: [SettledEvent], next: Place?, isCut: Bool) {
+        let rows = try await connection.query(
+            .tailEvents(
+                filter: filter.conditions,
+                oldestFirst: after != nil,
+                afterAt: after?.at,
+                afterEventID: after?.event,
+                beforeAt: before?.at,
+                beforeEventID: before?.event,
+                limit: Int32(limit)
+            )
+        )
+        let events = try rows.filter { try $0.decode("is_found") }.map { try SettledEvent($0) }
+        let isCut = try rows.last?.decode("is_cut", as: Bool.self) ?? false
+        guard let last = rows.last, isCut || rows.count == limit else { return (events, nil, false) }
+        return (events, (try last.decode("settled_at"), try last.decode("event_id")), isCut)
     }
 
     private mutating func write(_ event: SettledEvent) {

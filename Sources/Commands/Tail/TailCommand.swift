@@ -44,7 +44,7 @@ struct TailCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try service.reader(database)
-        let viewing = SchemaExpectation(role: "appstore_viewer", function: "settled_since")
+        let viewing = SchemaExpectation(role: "appstore_viewer", function: "find_events")
         await (try CommandConnection.open(reader, command: "tail", viewing)).close()
         let tail = Tail(
             options: try ConnectionOptions(DatabaseSettings(reader), command: "tail", role: "appstore_viewer"),

@@ -2,6 +2,7 @@ import AppStore
 import ArgumentParser
 import InboxQueue
 import Postgres
+import StrictJSON
 
 /// The events that a tail shows: those that meet every given condition.
 struct TailFilter: ParsableArguments {
@@ -25,8 +26,13 @@ struct TailFilter: ParsableArguments {
         if let type { try Self.types.check(type) }
     }
 
-    var isEmpty: Bool { [app, type, outcome, user].allSatisfy { $0 == nil } }
+    /// The conditions, named as the members of `appstore.repair_filter`, which does not know the user.
+    var conditions: JSONText {
+        let parts = type?.split(separator: "/", maxSplits: 1).map(String.init) ?? []
+        let named = [("result", outcome), ("bundle_id", app), ("notification_type", parts.first), ("subtype", parts.dropFirst().first)]
+        return JSONText(JSONSerializer.text(JSONObject(named.compactMap { name, text in text.map { (name, .string($0)) } })))
+    }
 
-    /// Whether an event that `tail_events` returns, which does not know the user, is one of the user's.
+    /// Whether an event that `tail_events` returns is one of the user's.
     func admits(_ event: SettledEvent) -> Bool { user == nil || event.user == user }
 }

@@ -18,7 +18,7 @@ struct UserCommand: AsyncParsableCommand {
             that wait or were refused; where it helps, with the command that resolves it. Posts are found while their bodies are kept. The \
             page has the latest 20 orders and posts, and the latest 30 entries of the timeline, of at most 100 contracts.
 
-            With --json it prints what SELECT appstore.explain_user('user-1', 'Production') returns: members named as the views and \
+            With --json it prints what SELECT appstore.explain_customer('user-1') returns: members named as the views and \
             tables, with up to 1,000 elements each.
 
             Exit codes: 0 shown, 1 the user is unknown or the database could not be asked, 2 wrong usage, 78 wrong settings.
@@ -37,7 +37,7 @@ struct UserCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reader = try service.reader(database)
-        let viewing = SchemaExpectation(role: "appstore_viewer", function: "explain_user")
+        let viewing = SchemaExpectation(role: "appstore_viewer", function: "explain_customer")
         let connection = try await CommandConnection.open(reader, command: "user", viewing)
         guard let document = try await Self.document(of: user, in: environment, from: connection) else {
             var others: [String] = []
@@ -57,7 +57,9 @@ struct UserCommand: AsyncParsableCommand {
     }
 
     private static func document(of user: String, in environment: String, from connection: Connection) async throws -> JSONObject? {
-        let row = try await connection.query(.explainUser(userID: user, environment: environment, maxRows: 1000)).first
+        let row = try await connection.query(
+            .explainCustomer(userID: user, environment: environment)
+        ).first
         return try row?.decode(0, as: JSONText?.self).map { try JSONParser().parseObject(Array($0.text.utf8)) }
     }
 

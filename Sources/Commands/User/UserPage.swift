@@ -1,7 +1,7 @@
 import AppStore
 import StrictJSON
 
-/// What `appstore.explain_user` returns, for people.
+/// What `appstore.explain_customer` returns of a user, for people.
 struct UserPage {
     private let document: JSONObject
     private let user: String

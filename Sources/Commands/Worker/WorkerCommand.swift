@@ -46,17 +46,17 @@ struct WorkerCommand: DaemonCommand {
             return ReloadableWorker.settings
         }
         let gate = SchemaGate(.worker, logger: logger.naming(pool: "worker")) { status.changed("worker", $0) }
-        // One each for isolated events, for maintenance, for statistics, for the feed, and for the reconciliation.
-        let shared = WorkerServices.outboxConnections + WorkerServices.historyConnections + WorkerServices.importConnections
-        let pool = Self.pool(options, connections: settings.concurrency + 5 + shared, gate: gate, logger: logger)
+        let connections = WorkerServices.connections(forBatches: settings.concurrency)
+        let pool = ConnectionPool(
+            options: options,
+            configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
+            logger: logger
+        )
         registry.observe(pool, as: "worker")
-        let webhookPool = Self.pool(options, connections: WorkerServices.webhookConnections, gate: gate, logger: logger)
-        registry.observe(webhookPool, as: "webhooks")
-        let (services, admin) = WorkerServices(settings, parts, pool: pool, webhookPool: webhookPool, registry: registry, logger: logger)
-            .all(gate, notifier) {
-                status.ready(settings.work)
-                logger.notice("worker is running")
-            }
+        let (services, admin) = WorkerServices(settings, parts, pool: pool, registry: registry, logger: logger).all(gate, notifier) {
+            status.ready(settings.work)
+            logger.notice("worker is running")
+        }
         // In order of dependency: services shut down in reverse.
         try await ServiceGroup.running(
             [reload] + services + [StoppingNotice(notifier: notifier)],
@@ -66,13 +66,5 @@ struct WorkerCommand: DaemonCommand {
             logger: logger
         )
         logger.notice("worker has ended")
-    }
-
-    private static func pool(_ options: ConnectionOptions, connections: Int, gate: SchemaGate, logger: Logger) -> ConnectionPool {
-        ConnectionPool(
-            options: options,
-            configuration: ConnectionPool.Configuration(maxConnections: connections).checked(by: gate),
-            logger: logger
-        )
     }
 }

@@ -3,15 +3,12 @@ import Outbox
 import Systemd
 
 extension WorkerServices {
-    /// Connections for the history, which holds one only while a statement runs.
-    static let historyConnections = 2
-
     /// The service that reads Apple's notification history of the apps that have a key.
     func history() -> HistoryService {
         var configuration = HistoryService.Configuration()
         configuration.exchange.extraRootPaths = settings.outboundRoots
         return HistoryService(
-            pool: pool,
+            pool: sharedPool,
             client: client,
             configuration: configuration,
             logger: logger,

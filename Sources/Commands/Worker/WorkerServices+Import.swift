@@ -3,14 +3,11 @@ import Outbox
 import Systemd
 
 extension WorkerServices {
-    /// Connections for imports, which hold one only while a statement runs.
-    static let importConnections = 4
-
     /// The service that asks Apple about the customers of imports, of the apps that have a key.
     func imports() -> ImportService {
         var configuration = ImportService.Configuration()
         configuration.exchange.extraRootPaths = settings.outboundRoots
         configuration.slots = settings.serverAPI.importRequests
-        return ImportService(pool: pool, client: client, configuration: configuration, logger: logger, heartbeat: monitor.loop)
+        return ImportService(pool: sharedPool, client: client, configuration: configuration, logger: logger, heartbeat: monitor.loop)
     }
 }

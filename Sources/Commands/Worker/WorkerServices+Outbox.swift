@@ -6,9 +6,6 @@ import ServerAPI
 import Systemd
 
 extension WorkerServices {
-    /// Connections for the outbox, which holds one only while a statement runs.
-    static let outboxConnections = 2
-
     /// The service that makes the calls which the ledger requests; counts their results in the registry. Without a key, it leases none that
     /// asks the App Store Server API.
     func outbox() -> OutboxService {
@@ -25,7 +22,7 @@ extension WorkerServices {
         let questions: [any CallHandler] =
             [ServerAPICallHandler.consumption(client, metrics: registry)] + ServerAPICallHandler.inquiries(client)
         return OutboxService(
-            pool: pool,
+            pool: sharedPool,
             handlers: [receipts] + questions,
             configuration: configuration,
             logger: logger,

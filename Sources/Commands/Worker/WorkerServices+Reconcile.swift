@@ -9,7 +9,7 @@ extension WorkerServices {
         configuration.environments = settings.reconcile.mode.environments
         configuration.sample = settings.reconcile.sample
         return ReconcileService(
-            pool: pool,
+            pool: sharedPool,
             configuration: configuration,
             // A question whose call cannot be made would only grow old.
             lanes: { [client] in client.openLanes },

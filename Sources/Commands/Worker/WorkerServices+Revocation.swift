@@ -8,7 +8,7 @@ extension WorkerServices {
     /// The service that asks whether the certificates that sign are revoked, and makes the parts reject what revoked certificates signed.
     func revocation() -> RevocationService {
         RevocationService(
-            pool: pool,
+            pool: sharedPool,
             asks: settings.asksResponders,
             hosts: { [parts] in parts.responderHosts.current },
             used: { [parts] in parts.processor.current.reader.verifier.takeUsedCertificates() },

@@ -1,10 +1,8 @@
+import Postgres
 import Systemd
 import Webhooks
 
 extension WorkerServices {
-    /// Connections for webhooks, which hold one only while a statement runs.
-    static let webhookConnections = 2
-
     /// The service that delivers the feed to endpoints; counts its attempts in the registry.
     func webhooks() -> WebhookService {
         var configuration = WebhookService.Configuration()
@@ -14,7 +12,8 @@ extension WorkerServices {
         configuration.userAgent = "appstore-inbox/\(Build.version)"
         configuration.ownPorts = settings.webhooks.ownPorts
         return WebhookService(
-            pool: webhookPool,
+            // Many endpoints take no connection from the rest.
+            pool: sharedPool.share(of: 2),
             configuration: configuration,
             masters: { [parts] in parts.webhookMasters.current },
             headers: { [parts] in parts.webhookHeaders.current[$0] ?? [] },

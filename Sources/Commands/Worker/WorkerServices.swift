@@ -21,9 +21,10 @@ import Worker
 struct WorkerServices {
     let settings: WorkerSettings
     let parts: ReloadableWorker
+    /// For batches, and one for isolated events: these find a connection whatever the rest does, which has a share.
     let pool: ConnectionPool
-    /// A pool of its own, so that many endpoints keep no connection from the rest.
-    let webhookPool: ConnectionPool
+    /// The share of everything else. Each holds a connection only while a statement or a short transaction runs.
+    let sharedPool: ConnectionPool
     let registry: MetricRegistry
     let logger: Logger
     /// Asks the App Store Server API, about the apps that have a key.
@@ -36,25 +37,30 @@ struct WorkerServices {
         _ settings: WorkerSettings,
         _ parts: ReloadableWorker,
         pool: ConnectionPool,
-        webhookPool: ConnectionPool,
         registry: MetricRegistry,
         logger: Logger
     ) {
         self.settings = settings
         self.parts = parts
         self.pool = pool
-        self.webhookPool = webhookPool
+        sharedPool = pool.share(of: Self.sharedConnections)
         self.registry = registry
         self.logger = logger
         client = ServerAPIClient(
             hosts: settings.serverAPI.hosts,
             keys: { parts.apiKeys.current },
-            budget: SharedBudget(pool: pool, share: settings.serverAPI.share, logger: logger),
+            budget: SharedBudget(pool: sharedPool, share: settings.serverAPI.share, logger: logger),
             logger: logger,
             metrics: registry,
             now: { LogOutput.standardError.now() }
         )
     }
+
+    /// For maintenance, statistics, the feed, the outbox, the history, imports, the reconciliation, OCSP and webhooks together.
+    private static let sharedConnections = 6
+
+    /// The size of ``pool``. Crash markers have a connection in addition.
+    static func connections(forBatches batches: Int) -> Int { batches + 1 + sharedConnections }
 
     /// All services, and those of them that listen, which are bound before any runs.
     ///
@@ -64,11 +70,16 @@ struct WorkerServices {
         _ notifier: ServiceNotifier,
         announce: @escaping @Sendable () -> Void
     ) -> (all: [any Service], admin: [AdminServer]) {
-        let inbox = StatisticsCollector<InboxStatistics>(pool: pool, logger: logger)
+        // Dead rows that vacuum cannot remove make these slow.
+        let statisticsPool = sharedPool.share(of: 2)
+        let inbox = StatisticsCollector<InboxStatistics>(pool: statisticsPool, logger: logger)
         let admin = admin(inbox, gate, announce: announce)
         let listeners: [any Service] = admin.isEmpty ? [ReadyNotice(announce: announce)] : admin
-        func collector<Numbers: ExposedStatistics>(_: Numbers.Type) -> StatisticsCollector<Numbers> {
-            let collector = StatisticsCollector<Numbers>(pool: pool, logger: logger)
+        func collector<Numbers: ExposedStatistics>(
+            _: Numbers.Type,
+            every interval: Duration = .seconds(15)
+        ) -> StatisticsCollector<Numbers> {
+            let collector = StatisticsCollector<Numbers>(pool: statisticsPool, interval: interval, logger: logger)
             collector.expose(in: registry)
             return collector
         }
@@ -77,11 +88,15 @@ struct WorkerServices {
             inbox, collector(OutboxStatistics.self), collector(EndpointStatistics.self), collector(BudgetStatistics.self),
             collector(HistoryStatistics.self), collector(ReconcileStatistics.self), collector(ImportStatistics.self),
             collector(ConsumptionStatistics.self),
+            // It asks the file system about each file of the database.
+            collector(StorageStatistics.self, every: .seconds(60)),
         ]
         // The numbers of a worker that does not ask would only grow old.
         if settings.asksResponders { collectors.append(collector(RevocationStatistics.self)) }
-        let maintenance = MaintenanceService(pool: pool, logger: logger, metrics: registry)
-        return ([pool, webhookPool] + listeners + collectors + [maintenance] + loops(notifier), admin)
+        let upkeep: [any Service] = [
+            MaintenanceService(pool: sharedPool, logger: logger, metrics: registry), RepairService(pool: sharedPool, logger: logger),
+        ]
+        return ([pool] + listeners + collectors + upkeep + loops(notifier), admin)
     }
 
     /// The services that process events and make calls, the pool of crash markers, and the heartbeat that reports their progress to systemd.
@@ -95,7 +110,7 @@ struct WorkerServices {
                 isStuck: { [monitor] in monitor.isStuck },
                 beat: notifier.keepAlive
             ),
-            FeedService(pool: pool, logger: logger, heartbeat: monitor.loop), outbox(), history(), imports(), reconcile(), webhooks(),
+            FeedService(pool: sharedPool, logger: logger, heartbeat: monitor.loop), outbox(), history(), imports(), reconcile(), webhooks(),
             revocation, queue.side,
             WorkerService(
                 queue: queue,

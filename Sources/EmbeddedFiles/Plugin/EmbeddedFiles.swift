@@ -25,11 +25,11 @@ struct EmbeddedFiles: BuildToolPlugin {
         guard let paths = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) else {
             throw CocoaError(.fileReadNoSuchFile, userInfo: [NSFilePathErrorKey: folder.path])
         }
-        // The whole schema repeats the others for readers, and queries are for people.
+        // Releases are for tests, and queries for people.
         return paths.compactMap { $0 as? URL }
             .filter {
-                ["sql", "json", "txt", "css", "js", "svg"].contains($0.pathExtension) && $0.lastPathComponent != "schema.sql"
-                    && !$0.path.contains("/queries/")
+                ["sql", "json", "txt", "css", "js", "svg"].contains($0.pathExtension) && !$0.path.contains("/queries/")
+                    && !$0.path.contains("/releases/")
             }
             .sorted { $0.path < $1.path }
     }

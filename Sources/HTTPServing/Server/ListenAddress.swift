@@ -83,17 +83,21 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Scheme and authority with which AsyncHTTPClient reaches the listener from this machine. Nil for an inherited socket, and where the
-    /// operating system chooses the port.
-    package var origin: String? {
+    /// Where a client on this machine reaches the listener.
+    package enum Reach: Hashable, Sendable {
+        case tcp(host: String, port: Int)
+        case unix(path: String)
+    }
+
+    /// Nil for an inherited socket, and where the operating system chooses the port.
+    package var reach: Reach? {
         switch kind {
-        // The host of `http+unix` is the path of the socket, escaped.
-        case .unix(let path): "http+unix://" + path.utf8.map(PercentEncoding.escape).joined()
+        case .unix(let path): .unix(path: path)
         case .tcp(_, port: 0), .inherited: nil
         // A server that listens on all addresses also listens on loopback.
-        case .tcp("0.0.0.0", let port): "http://127.0.0.1:\(port)"
-        case .tcp("::", let port): "http://[::1]:\(port)"
-        case .tcp: "http://\(description)"
+        case .tcp("0.0.0.0", let port): .tcp(host: "127.0.0.1", port: port)
+        case .tcp("::", let port): .tcp(host: "::1", port: port)
+        case .tcp(let host, let port): .tcp(host: host, port: port)
         }
     }
 

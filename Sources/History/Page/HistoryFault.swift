@@ -6,6 +6,8 @@ enum HistoryFault: String, Error {
     case otherApp = "answer_of_another_app"
     /// There are more pages, and no token for them.
     case tokenMissing = "token_missing"
+    /// The token of the next page is too long for a URL.
+    case tokenLong = "token_too_long"
     /// The token of the next page is one of an earlier page, so that reading would not end.
     case tokenRepeated = "token_repeated"
 }

@@ -1,4 +1,5 @@
 import Outbox
+import ServerAPI
 import StrictJSON
 
 /// A page of the answer of Get Notification History.
@@ -20,6 +21,7 @@ struct HistoryPage: Sendable {
             return
         }
         guard case .string(let next)? = answer["paginationToken"], !next.isEmpty, !next.utf8.contains(0) else { throw .tokenMissing }
+        guard next.utf8.count <= ServerAPIAnswer.maximumCursorBytes else { throw .tokenLong }
         guard !tokens.contains(next) else { throw .tokenRepeated }
         token = next
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Postgres
 import Synchronization
 
@@ -14,6 +15,8 @@ struct Batch: Sendable {
     let computeTimeout: Duration
     /// Whether it gets a crash marker. An isolated event has one already.
     let isMarked: Bool
+    /// Whether it runs in place of a batch that conflicted with another transaction.
+    let isRepeated: Bool
     let start = ContinuousClock.now
     var claimedAt = ContinuousClock.now
     /// The claimed events, also when the batch failed.
@@ -23,8 +26,9 @@ struct Batch: Sendable {
     /// What the first event says of itself, as soon as it is prepared.
     var labels = OutcomeLabels()
 
-    init(_ kind: Kind, _ configuration: QueueConfiguration, areMarkersNeeded: Bool) {
+    init(_ kind: Kind, _ configuration: QueueConfiguration, areMarkersNeeded: Bool, isRepeated: Bool = false) {
         self.kind = kind
+        self.isRepeated = isRepeated
         isMarked = areMarkersNeeded && kind != .isolated
         computeTimeout = kind == .isolated ? configuration.isolatedTimeout : configuration.computeTimeout
         timeout =
@@ -34,11 +38,29 @@ struct Batch: Sendable {
             case .isolated: configuration.isolatedTimeout
             }
     }
+
+    /// Whether another batch takes its place after this error.
+    func isToBeRepeated(after error: any Error) -> Bool { kind == .batch && !isRepeated && error.isConflict }
 }
 
 extension EventQueue {
+    /// Commits a batch. One that conflicts with another transaction is repeated once, with what is due then: no event is the cause, and one by
+    /// one they would take as many transactions.
+    func commitRepeating(_ batch: inout Batch, _ whenClaimed: @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport {
+        do {
+            return try await commit(&batch, whenClaimed)
+        } catch  where batch.isToBeRepeated(after: error) {
+            logger.info(
+                "batch conflicted with another transaction and is repeated",
+                metadata: ["batch.events": "\(batch.events.count)", "error": "\(error)"]
+            )
+            batch = Batch(.batch, configuration, areMarkersNeeded: markers.areNeeded, isRepeated: true)
+            return try await commit(&batch, whenClaimed)
+        }
+    }
+
     /// Claims due events and commits what becomes of them, in four round trips: claim, bodies, merge, outcomes with the commit.
-    func commit(_ batch: inout Batch, _ whenClaimed: @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport {
+    private func commit(_ batch: inout Batch, _ whenClaimed: @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport {
         let limit = losses.withLock(\.limit)
         let lane = batch.lane
         var report = try await commit(&batch) { transaction in
@@ -75,7 +97,7 @@ extension EventQueue {
                         knowing: &batch.labels,
                         in: transaction
                     )
-                } catch  where mayBeOfEvent(error) {
+                } catch  where mayBeOfEvent(error) && !batch.isToBeRepeated(after: error) {
                     // Before the rollback releases them.
                     inFlight.failed(batch.events, in: batch.lane)
                     throw error

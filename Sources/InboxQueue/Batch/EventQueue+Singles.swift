@@ -107,10 +107,14 @@ extension Error {
     private var state: SQLState? { (self as? PostgresError)?.sqlState }
 
     /// Whether another session holds what the event needs (locks, conflicts), or the server lacks it (disk, memory, a file, a right, a table of
-    /// another schema version): no attempt is counted.
+    /// another schema version): no attempt is counted. Class 55 is about the state of objects, such as a lock that is not available or a
+    /// publication that refuses an update: no code of it depends on what an event says.
     fileprivate var isBlocked: Bool {
-        state == .lockNotAvailable || state.map { ["40", "42", "53", "58"].contains($0.conditionClass) } ?? false
+        state.map { ["40", "42", "53", "55", "58"].contains($0.conditionClass) } ?? false
     }
+
+    /// Whether PostgreSQL, or `appstore.give_way`, ended the transaction because of another one.
+    var isConflict: Bool { state == .deadlockDetected || state == .serializationFailure }
 
     /// Whether a statement took too long.
     fileprivate var isTimeout: Bool { state == .queryCanceled }

@@ -6,8 +6,9 @@ import Synchronization
 /// Takes events off the inbox in batches. A batch is one transaction: claim, prepare, merge, settle, commit. A crash before the commit leaves
 /// every event in the queue.
 ///
-/// A batch that fails because of an event is run again at once, event by event, each in a transaction of its own. An event that fails by itself
-/// is isolated: it runs by itself from then on, and no batch fails because of it again.
+/// A batch that fails because of an event is run again at once, event by event, each in a transaction of its own; one that conflicts with another
+/// transaction is repeated as a batch before. An event that fails by itself is isolated: it runs by itself from then on, and no batch fails
+/// because of it again.
 package final class EventQueue<Prepared: Sendable>: Sendable {
     /// Work on a claimed event that touches nothing but a core; the events of a batch are prepared on all of them. What is wrong with an event is
     /// part of its value.
@@ -70,7 +71,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
         var report = BatchReport()
         defer { inFlight.end(batch.lane) }
         do {
-            report = try await commit(&batch, whenClaimed)
+            report = try await commitRepeating(&batch, whenClaimed)
         } catch  where mayBeOfEvent(error) && batch.events.count == 1 {
             return try await recordFailure(of: batch.events[0], error, in: batch)
         } catch  where mayBeOfEvent(error) && !batch.events.isEmpty {

@@ -47,33 +47,56 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     /// The rest between two steps of work, so that the live path has the disk.
     static let pause: Duration = .milliseconds(100)
 
+    /// For how long a step waits for the lock of a whole table, unless it has failed before. Other sessions queue behind it meanwhile.
+    package static let lockTimeout: Duration = .milliseconds(100)
+
     /// Takes one step.
     ///
+    /// - Parameter lockTimeout: for steps that lock a whole table. With another one than the usual, a step has no limit of time.
     /// - Returns: What was done to how many rows, and whether there may be more; nil when there was nothing to do, or when another worker
     ///   does it.
-    package func step(on connection: Connection) async throws -> Step? {
+    package func step(on connection: Connection, lockTimeout: Duration = Self.lockTimeout) async throws -> Step? {
+        try await connection.withTransaction { transaction in
+            if locksTables {
+                // The role's timeout is for statements that others wait for. What a step reads at length, it reads beside them.
+                let isLimited = lockTimeout == Self.lockTimeout
+                _ = try await transaction.query(.limitStep(lockTimeout: "\(lockTimeout.milliseconds)", isLimited: isLimited))
+            }
+            return try await step(in: transaction)
+        }
+    }
+
+    /// Whether its steps change partitions, which takes a lock on all of the table.
+    var locksTables: Bool {
         switch self {
-        case .preparePartitions: try await named(.preparePartitions(), on: connection)
-        case .ageFeed: try await named(.expireFeed(), on: connection).map { Step(did: "dropped \($0.did)") }
+        case .preparePartitions, .dropPartition, .ageFeed: true
+        default: false
+        }
+    }
+
+    private func step(in transaction: Transaction) async throws -> Step? {
+        switch self {
+        case .preparePartitions: try await named(.preparePartitions(), in: transaction)
+        case .ageFeed: try await named(.expireFeed(), in: transaction)
         case .dropPartition:
-            try await connection.query(.dropAgedPartition()).first.map { row in
+            try await transaction.query(.dropAgedPartition()).first.map { row in
                 Step(
                     did: "\(try row.decode("did", as: String.self)) \(try row.decode("partition", as: String.self))",
                     rows: try row.decode("events")
                 )
             }
-        case .ageRejectedBodies: try await expired("rejected_bodies", on: connection)
-        case .ageDefaultBodies: try await expired("default_bodies", on: connection)
-        case .ageRejectedOutcomes: try await expired("rejected_outcomes", on: connection)
-        case .ageDefaultOutcomes: try await expired("default_outcomes", on: connection)
-        case .ageImportedBodies: try await expired("imported_bodies", on: connection)
-        case .ageNotifications: try await counted("expired notifications", .expireNotifications(), on: connection)
-        case .ageCalls: try await counted("expired calls", .expireCalls(), on: connection)
-        case .ageDeliveries: try await counted("expired deliveries", .expireDeliveries(), on: connection)
-        case .ageHistory: try await counted("expired history", .expireHistory(), on: connection)
-        case .ageImports: try await counted("expired imports", .expireImports(), on: connection)
+        case .ageRejectedBodies: try await expired("rejected_bodies", in: transaction)
+        case .ageDefaultBodies: try await expired("default_bodies", in: transaction)
+        case .ageRejectedOutcomes: try await expired("rejected_outcomes", in: transaction)
+        case .ageDefaultOutcomes: try await expired("default_outcomes", in: transaction)
+        case .ageImportedBodies: try await expired("imported_bodies", in: transaction)
+        case .ageNotifications: try await counted("expired notifications", .expireNotifications(), in: transaction)
+        case .ageCalls: try await counted("expired calls", .expireCalls(), in: transaction)
+        case .ageDeliveries: try await counted("expired deliveries", .expireDeliveries(), in: transaction)
+        case .ageHistory: try await counted("expired history", .expireHistory(), in: transaction)
+        case .ageImports: try await counted("expired imports", .expireImports(), in: transaction)
         case .answerConsumption:
-            try await counted("answered consumption requests by policy", .applyConsumptionPolicies(), on: connection).map {
+            try await counted("answered consumption requests by policy", .applyConsumptionPolicies(), in: transaction).map {
                 Step(did: $0.did, rows: $0.rows, hasMore: $0.rows == Self.policiesOfStep)
             }
         }
@@ -83,19 +106,19 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     private static let policiesOfStep = 500
 
     /// A step whose function returns what it did, or null.
-    private func named(_ statement: Statement, on connection: Connection) async throws -> Step? {
-        try await connection.query(statement)[0].decode(0, as: String?.self).map { Step(did: $0) }
+    private func named(_ statement: Statement, in transaction: Transaction) async throws -> Step? {
+        try await transaction.query(statement)[0].decode(0, as: String?.self).map { Step(did: $0) }
     }
 
     /// A step whose function returns to how many rows it did something, null while another worker does it.
-    private func counted(_ did: String, _ statement: Statement, on connection: Connection) async throws -> Step? {
-        let rows = try await connection.query(statement)[0].decode(0, as: Int?.self) ?? 0
+    private func counted(_ did: String, _ statement: Statement, in transaction: Transaction) async throws -> Step? {
+        let rows = try await transaction.query(statement)[0].decode(0, as: Int?.self) ?? 0
         return rows > 0 ? Step(did: did, rows: rows) : nil
     }
 
     /// A step of a walk of `appstore.expire`.
-    private func expired(_ walk: String, on connection: Connection) async throws -> Step? {
-        guard let row = try await connection.query(.expire(walk: walk)).first else { return nil }
+    private func expired(_ walk: String, in transaction: Transaction) async throws -> Step? {
+        guard let row = try await transaction.query(.expire(walk: walk)).first else { return nil }
         let (checked, deleted) = try row.decode((Int.self, Int.self))
         return checked > 0 || deleted > 0 ? Step(did: "expired \(walk)", rows: deleted, hasMore: checked > 0) : nil
     }

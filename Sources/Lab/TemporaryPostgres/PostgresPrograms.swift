@@ -22,8 +22,12 @@ package enum PostgresPrograms {
         folders().contains { access("\($0)/\(program)", X_OK) == 0 }
     }
 
-    /// The path of a program: in the versioned folders of Debian and others, the newest first, else in `PATH` or `sbin`.
+    /// The path of a program: in the folder that `APPSTORE_INBOX_POSTGRES_BIN` names, else in the versioned folders of Debian and others, the
+    /// newest first, else in `PATH` or `sbin`.
     package static func path(of program: String) throws(ClusterError) -> String {
+        if let chosen, access("\(chosen)/initdb", X_OK) != 0 {
+            throw ClusterError(.programMissing, "APPSTORE_INBOX_POSTGRES_BIN is \(chosen), where there is no initdb")
+        }
         let folders = folders()
         for folder in folders where access("\(folder)/\(program)", X_OK) == 0 {
             return "\(folder)/\(program)"
@@ -34,11 +38,16 @@ package enum PostgresPrograms {
         )
     }
 
+    /// The programs of another version than the newest one that is installed.
+    private static var chosen: String? {
+        ProcessInfo.processInfo.environment["APPSTORE_INBOX_POSTGRES_BIN"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     private static func folders() -> [String] {
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         // On Debian, `initdb` and `postgres` are not in PATH; programs of different versions must not be mixed.
         let numbered = (1...99).reversed().map { "/usr/lib/postgresql/\($0)/bin" }
-        let versions = numbered.filter { (folder: String) in access("\(folder)/postgres", X_OK) == 0 }
+        let versions = chosen.map { [$0] } ?? numbered.filter { (folder: String) in access("\(folder)/postgres", X_OK) == 0 }
         return versions + ["/usr/pgsql/bin", "/usr/local/pgsql/bin"] + path + ["/usr/sbin", "/usr/local/sbin"]
     }
 }

@@ -37,9 +37,11 @@ package enum ExchangeFailure: String, CaseIterable, Sendable {
     case connectionFailed = "connection_failed"
     /// The server's certificate is not trusted, or the TLS handshake failed.
     case tlsFailed = "tls_failed"
+    /// What the server sends is no answer of HTTP, or has a status that does not exist.
+    case answerMalformed = "answer_malformed"
     /// The answer is larger than the request allows.
     case answerTooLarge = "answer_too_large"
-    /// The address is malformed: a setting is wrong.
+    /// The address is malformed or too long. A setting is wrong, or what an answer said goes into an address.
     case invalidAddress = "invalid_address"
     /// This process shuts down.
     case shuttingDown = "shutting_down"

@@ -3,7 +3,8 @@ import CLibPQ
 extension PostgresError {
     /// Reads the server's error about a statement.
     ///
-    /// DETAIL and CONTEXT are dropped because they quote data, except the DETAIL of `insufficient_privilege`.
+    /// DETAIL and CONTEXT are dropped because they quote data, except the DETAIL of `insufficient_privilege` and of
+    /// `dependent_objects_still_exist`.
     init(_ result: ResultHandle, statementName: String?) {
         let state = result.diagnostic(clibpq_sqlstate).map(SQLState.init(rawValue:))
         let severity = result.diagnostic(clibpq_severity)
@@ -20,7 +21,7 @@ extension PostgresError {
         )
         self.statementName = statementName
         hint = result.diagnostic(clibpq_message_hint)
-        if state == .insufficientPrivilege { refusal = result.diagnostic(clibpq_message_detail) }
+        if state == .insufficientPrivilege || state == .dependentObjectsStillExist { refusal = result.diagnostic(clibpq_message_detail) }
     }
 
     /// A data exception (class 22) quotes the offending value in its primary message: `invalid input syntax for type uuid: "…"`.

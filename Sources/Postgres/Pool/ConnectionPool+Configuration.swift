@@ -16,7 +16,7 @@ extension ConnectionPool {
         /// Called with the reason each time that a connection could not be opened; nil logs a warning where no caller gets the error.
         package var openingFailed: (@Sendable (any Error) -> Void)?
 
-        package init(maxConnections: Int = 8, acquireTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(300)) {
+        package init(maxConnections: Int = 8, acquireTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(60)) {
             precondition(maxConnections > 0, "a pool needs at least one connection")
             self.maxConnections = maxConnections
             self.acquireTimeout = acquireTimeout

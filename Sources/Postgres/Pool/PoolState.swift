@@ -1,3 +1,10 @@
+/// Who leases connections of a pool: all its users, or those of a share, which have a limit of their own within that of the pool.
+struct PoolShare: Sendable {
+    static let whole = PoolShare(index: 0)
+
+    fileprivate let index: Int
+}
+
 /// The state of a connection pool, as a value: each change returns what to do after the lock is released.
 ///
 /// Each connection occupies one slot, while it is idle, leased, being opened, or retired. A retired connection is unusable, but its server
@@ -15,7 +22,15 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
         case closed
     }
 
+    private struct Share: Sendable {
+        let limit: Int
+        let parent: PoolShare?
+        /// Also those of the shares within it.
+        var leased = 0
+    }
+
     private struct Waiter: Sendable {
+        let share: PoolShare
         let cancellation: CancellationFlag
         let continuation: Continuation
     }
@@ -26,10 +41,11 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
     }
 
     private let limit: Int
+    /// The whole comes first.
+    private var shares: [Share]
     private(set) var phase = Phase.running
     /// The most recently used connection is last and is leased first, so that surplus connections expire.
     private var idle: [Idle] = []
-    private(set) var leased = 0
     /// Connection attempts in flight. The result goes to the first waiter, or becomes idle.
     private(set) var openings = 0
     private var retired: [Int: Resource] = [:]
@@ -42,7 +58,10 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
 
     init(limit: Int) {
         self.limit = limit
+        shares = [Share(limit: limit, parent: nil)]
     }
+
+    var leased: Int { shares[0].leased }
 
     var slots: ConnectionPool.Slots {
         ConnectionPool.Slots(idle: idle.count, leased: leased, opening: openings, unanswered: retired.count)
@@ -54,10 +73,48 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
         if case .closed = phase { true } else { false }
     }
 
+    /// Adds a share. Its users, with those of the shares within it, lease at most `limit` connections at the same time.
+    mutating func addShare(of limit: Int, within parent: PoolShare) -> PoolShare {
+        shares.append(Share(limit: limit, parent: parent))
+        return PoolShare(index: shares.count - 1)
+    }
+
+    func limit(of share: PoolShare) -> Int { shares[share.index].limit }
+
+    /// Counts a connection that a user of `share` leases, or no longer leases.
+    private mutating func count(_ change: Int, of share: PoolShare) {
+        var next: PoolShare? = share
+        while let share = next {
+            shares[share.index].leased += change
+            next = shares[share.index].parent
+        }
+    }
+
+    private func hasRoom(_ share: PoolShare) -> Bool {
+        var next: PoolShare? = share
+        while let share = next {
+            guard shares[share.index].leased < shares[share.index].limit else { return false }
+            next = shares[share.index].parent
+        }
+        return true
+    }
+
+    private var firstAdmissible: Int? { waiters.firstIndex { hasRoom($0.share) } }
+
+    /// How many of the waiters could have a connection each at the same time.
+    private var admissible: Int {
+        var counted = self
+        return waiters.count { waiter in
+            guard counted.hasRoom(waiter.share) else { return false }
+            counted.count(1, of: waiter.share)
+            return true
+        }
+    }
+
     /// Leases an idle connection; nil when the task has to wait.
-    mutating func lease() -> Resource? {
-        guard !isClosed, waiters.isEmpty, let last = idle.popLast() else { return nil }
-        leased += 1
+    mutating func lease(of share: PoolShare = .whole) -> Resource? {
+        guard !isClosed, hasRoom(share), firstAdmissible == nil, let last = idle.popLast() else { return nil }
+        count(1, of: share)
         return last.resource
     }
 
@@ -77,21 +134,27 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
     }
 
     /// Leases a connection or adds a waiter.
-    mutating func wait(_ continuation: Continuation, _ cancellation: CancellationFlag, at now: Instant) -> Admission {
+    mutating func wait(
+        _ continuation: Continuation,
+        _ cancellation: CancellationFlag,
+        of share: PoolShare = .whole,
+        at now: Instant
+    ) -> Admission {
         if isClosed { return .closed }
         if cancellation.isCancelled { return .cancelled }
-        if let resource = lease() { return .leased(resource) }
-        waiters.append(Waiter(cancellation: cancellation, continuation: continuation))
+        if let resource = lease(of: share) { return .leased(resource) }
+        let others = admissible
+        waiters.append(Waiter(share: share, cancellation: cancellation, continuation: continuation))
         guard case .running = phase else { return .waiting(demand(at: now)) }
         // Also when earlier attempts may serve it: they may take long.
-        guard freeSlots > 0 else { return .waiting(Demand()) }
+        guard admissible > others, freeSlots > 0 else { return .waiting(Demand()) }
         openings += 1
         return .waiting(Demand(openings: 1))
     }
 
-    /// Reserves slots for the connections that the waiters need.
+    /// Reserves slots for the connections that the waiters need beside the idle ones.
     private mutating func demand(at now: Instant) -> Demand {
-        var missing = min(waiters.count - openings, freeSlots)
+        var missing = min(admissible - openings - idle.count, freeSlots)
         guard missing > 0 else { return Demand() }
         switch phase {
         case .running: break
@@ -123,8 +186,8 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
     }
 
     /// Takes back a connection that can be leased again.
-    mutating func release(_ resource: Resource, at now: Instant) -> ReturnAction {
-        leased -= 1
+    mutating func release(_ resource: Resource, of share: PoolShare = .whole, at now: Instant) -> ReturnAction {
+        count(-1, of: share)
         return leaseOrKeep(resource, at: now)
     }
 
@@ -138,13 +201,23 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
 
     private mutating func leaseOrKeep(_ resource: Resource, at now: Instant) -> ReturnAction {
         guard !isClosed else { return .discard }
-        // The first waiter gets it directly; otherwise a new caller could overtake it.
-        guard waiters.isEmpty else {
-            leased += 1
-            return .pass(waiters.removeFirst().continuation)
-        }
+        // The first waiter whose share has room gets it directly; otherwise a new caller could overtake it.
+        if let index = firstAdmissible { return .pass(admit(index)) }
         idle.append(Idle(resource: resource, since: now))
         return .keep
+    }
+
+    private mutating func admit(_ index: Int) -> Continuation {
+        let waiter = waiters.remove(at: index)
+        count(1, of: waiter.share)
+        return waiter.continuation
+    }
+
+    /// Takes an idle connection for the first waiter whose share has room. A connection that was lost or retired has made room in its share, and
+    /// is not passed on itself.
+    mutating func serveIdle() -> (resource: Resource, waiter: Continuation)? {
+        guard let index = firstAdmissible, let last = idle.popLast() else { return nil }
+        return (last.resource, admit(index))
     }
 
     /// Frees the slot of a failed attempt. Returns the waiters that get its error: all of them, unless another attempt is in flight.
@@ -171,8 +244,8 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
     }
 
     /// Frees the slot of a leased connection that was lost.
-    mutating func lost(at now: Instant) -> Demand {
-        leased -= 1
+    mutating func lost(of share: PoolShare = .whole, at now: Instant) -> Demand {
+        count(-1, of: share)
         return demand(at: now)
     }
 
@@ -180,9 +253,9 @@ struct PoolState<Resource: Sendable, Continuation: Sendable>: Sendable {
     ///
     /// - Returns: A number for ``ended(_:at:)``. Nil, without a change, if the pool is closed or all other slots are retired: without a
     ///   usable slot the pool could not connect to another server.
-    mutating func retire(_ resource: Resource) -> Int? {
+    mutating func retire(_ resource: Resource, of share: PoolShare = .whole) -> Int? {
         guard !isClosed, retired.count < limit - 1 else { return nil }
-        leased -= 1
+        count(-1, of: share)
         retirements += 1
         retired[retirements] = resource
         return retirements

@@ -8,7 +8,7 @@ package struct ServerAPIElements: Sendable {
     package let events: [[UInt8]]
     /// Whether a further page follows.
     package let hasMore: Bool
-    /// The revision to ask for the next page, or later for changes.
+    /// The revision to ask for the next page, or later for changes; at most ``ServerAPIAnswer/maximumCursorBytes``.
     package let revision: String?
     package let bundleID: String
     package let environment: AppStoreEnvironment
@@ -26,9 +26,18 @@ package enum ServerAPIAnswerFault: String, Error, CaseIterable, Sendable {
     case wrongBundle = "wrong_bundle"
     /// It names another environment than the one that was asked about.
     case wrongEnvironment = "wrong_environment"
+    /// Its revision is too long for the URL of the next request.
+    case longRevision = "revision_too_long"
 }
 
 extension ServerAPIAnswer {
+    /// The longest token or revision that is taken from an answer. Percent-encoded it has up to three times as many bytes, and an
+    /// ``Exchange`` sends URLs of up to 8192.
+    package static let maximumCursorBytes = 2048
+
+    /// The longest originalTransactionId that is taken from an answer; Apple's have some twenty digits.
+    private static let maximumIDBytes = 255
+
     /// What is in the answer. An element that cannot be verified is no fault: the worker refuses its event alone.
     package func elements() throws(ServerAPIAnswerFault) -> ServerAPIElements {
         let content: AnswerContent
@@ -40,6 +49,7 @@ extension ServerAPIAnswer {
         let lane = request.lane
         guard content.bundleID.map({ $0 == lane.bundleID }) ?? true else { throw .wrongBundle }
         guard content.environment.map({ $0 == lane.environment }) ?? true else { throw .wrongEnvironment }
+        guard content.revision.map({ $0.utf8.count <= Self.maximumCursorBytes }) ?? true else { throw .longRevision }
         var seen: Set<String> = []
         return ServerAPIElements(
             events: content.elements.map { AnswerElement.body(asked: asked, answer: $0.json) },
@@ -47,7 +57,8 @@ extension ServerAPIAnswer {
             revision: content.revision,
             bundleID: lane.bundleID,
             environment: lane.environment,
-            contracts: content.elements.compactMap(\.originalTransactionID).filter { seen.insert($0).inserted },
+            contracts: content.elements.compactMap(\.originalTransactionID)
+                .filter { $0.utf8.count <= Self.maximumIDBytes && seen.insert($0).inserted },
             status: content.status.map(Int.init)
         )
     }

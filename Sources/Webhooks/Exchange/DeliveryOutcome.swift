@@ -1,3 +1,5 @@
+import HTTPRequesting
+
 /// What became of one attempt. Texts name what is wrong, without a payload, a field or a path.
 enum DeliveryOutcome: Sendable {
     case answered(DeliveryAnswer)
@@ -37,24 +39,39 @@ extension DeliveryAnswer: CustomStringConvertible, CustomReflectable {
 struct DeliveryFailure: Error, Sendable {
     enum Kind: Sendable {
         case failed, refused, proxyFailed, cancelled
-        /// The receiver closed a connection that had carried another exchange, while it was idle or as the request was on its way. A new
-        /// connection may send it again: deliveries may repeat, and keep their id.
-        case reusedConnectionClosed
     }
 
     let kind: Kind
     let text: String
 
-    static let timedOut = DeliveryFailure(kind: .failed, text: "timed out")
-    static let reusedConnectionClosed = DeliveryFailure(kind: .reusedConnectionClosed, text: "the connection was closed")
-    static let cancelled = DeliveryFailure(kind: .cancelled, text: "cancelled")
+    static func failed(_ text: String) -> DeliveryFailure { DeliveryFailure(kind: .failed, text: text) }
 
     var outcome: DeliveryOutcome {
         switch kind {
-        case .failed, .reusedConnectionClosed: .failed(text)
+        case .failed: .failed(text)
         case .refused: .refused(text)
         case .proxyFailed: .proxyFailed(text)
         case .cancelled: .cancelled
         }
+    }
+}
+
+extension DeliveryFailure {
+    /// What an error of a connection means.
+    init(_ error: any Error) {
+        let failure = ExchangeError(error)
+        if let cause = error as? DeliveryFailure ?? failure.cause as? DeliveryFailure {
+            self = cause
+            return
+        }
+        let kind: Kind =
+            switch failure.kind {
+            case .cancelled: .cancelled
+            // A server that hangs up in the handshake has shown no certificate.
+            case .tlsFailed: failure.isHandshakeClosed ? .failed : .refused
+            case .invalidRequest: .refused
+            case .timedOut, .connectionFailed, .invalidAnswer, .tooLarge, .reusedConnectionClosed: .failed
+            }
+        self.init(kind: kind, text: failure.description)
     }
 }

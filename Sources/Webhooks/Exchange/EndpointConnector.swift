@@ -1,5 +1,5 @@
+import HTTPRequesting
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
@@ -12,12 +12,7 @@ struct EndpointConnector: Sendable {
     /// - Parameter extraRootPaths: PEM files with additional trusted certificates.
     /// - Throws: when a file cannot be used.
     init(extraRootPaths: [String], proxy: ProxyAddress?, timeout: Duration) throws {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.certificateVerification = .fullVerification
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = ["http/1.1"]
-        configuration.additionalTrustRoots = try extraRootPaths.map { .certificates(try NIOSSLCertificate.fromPEMFile($0)) }
-        tls = try NIOSSLContext(configuration: configuration)
+        tls = try NIOSSLContext(configuration: .client(trusting: extraRootPaths))
         self.proxy = proxy
         self.timeout = timeout
     }
@@ -36,7 +31,11 @@ struct EndpointConnector: Sendable {
             let target = try SocketAddress(ipAddress: address?.description ?? url.host, port: url.port)
             return
                 bootstrap
-                .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { try Self.addHandlers(to: channel, url, tls) } }
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try HTTPConnections.addHandlers(to: channel, for: url.location.place, tls: tls)
+                    }
+                }
                 .connect(to: target)
         }
         let established = loop.makePromise(of: Void.self)
@@ -60,19 +59,9 @@ struct EndpointConnector: Sendable {
             }
             .flatMap { channel in
                 established.futureResult.flatMapThrowing {
-                    try Self.addHandlers(to: channel, url, tls)
+                    try HTTPConnections.addHandlers(to: channel, for: url.location.place, tls: tls)
                     return channel
                 }
             }
-    }
-
-    private static func addHandlers(to channel: any Channel, _ url: EndpointURL, _ tls: NIOSSLContext) throws {
-        let pipeline = channel.pipeline.syncOperations
-        if url.usesTLS {
-            // An address is compared with those in the certificate, and is never sent as a name.
-            try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: url.address == nil ? url.host : nil))
-        }
-        try pipeline.addHTTPClientHandlers()
-        try pipeline.addHandler(ExchangeHandler())
     }
 }

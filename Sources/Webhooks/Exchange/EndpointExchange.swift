@@ -1,4 +1,5 @@
 import Glibc
+import HTTPRequesting
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -11,7 +12,7 @@ final class EndpointExchange: Sendable {
     private let configuration: WebhookService.Configuration
     private let connector: EndpointConnector
     private let resolver: NameResolver
-    private let idle: IdleConnections
+    private let connections: HTTPConnections
     private let group = MultiThreadedEventLoopGroup.singleton
 
     /// - Throws: when a file of `extraRootPaths` cannot be used.
@@ -23,23 +24,24 @@ final class EndpointExchange: Sendable {
             timeout: configuration.connectTimeout
         )
         resolver = NameResolver(lifetime: configuration.nameLifetime, lookUp: configuration.lookUp)
-        idle = IdleConnections(lifetime: configuration.idleLifetime)
+        connections = HTTPConnections(idleLifetime: configuration.idleLifetime)
     }
 
-    func close() { idle.closeAll() }
+    func close() { connections.close() }
 
     /// Makes one attempt. Cancellation stops it.
     func send(_ request: DeliveryRequest) async -> DeliveryOutcome {
         let deadline = NIODeadline.now() + TimeAmount(request.timeout)
         do {
             let addresses = try await allowedAddresses(of: request.url, before: deadline)
-            let received = try await exchange(request, with: addresses, before: deadline)
-            let retryAfter = received.head.headers.first(name: "retry-after").flatMap {
+            let routes = addresses.map { address in route(to: request.url, at: address, before: deadline) }
+            let received = try await connections.send(request.http, over: routes, before: deadline)
+            let retryAfter = received.headers.first(name: "retry-after").flatMap {
                 RetryAfter.duration($0, now: Int64(Glibc.time(nil)))
             }
-            let status = Int(received.head.status.code)
+            // The endpoint has decided, also where the rest of its answer cannot be read.
             return .answered(
-                DeliveryAnswer(status: status, retryAfter: retryAfter, body: received.body, byteCount: received.byteCount)
+                DeliveryAnswer(status: received.status, retryAfter: retryAfter, body: received.body, byteCount: received.byteCount)
             )
         } catch {
             return Task.isCancelled ? .cancelled : DeliveryFailure(error).outcome
@@ -72,76 +74,10 @@ final class EndpointExchange: Sendable {
         return addresses
     }
 
-    private func exchange(
-        _ request: DeliveryRequest,
-        with addresses: [IPAddress?],
-        before deadline: NIODeadline
-    ) async throws -> ReceivedAnswer {
-        for address in addresses {
-            while let channel = idle.take(IdleConnections.Key(request.url, at: address)) {
-                do {
-                    return try await exchange(request, at: address, on: channel.eventLoop, before: deadline) {
-                        channel.eventLoop.makeSucceededFuture(channel)
-                    }
-                } catch let failure as DeliveryFailure where failure.kind == .reusedConnectionClosed {
-                    continue
-                }
-            }
-        }
-        var failure: any Error = DeliveryFailure.timedOut
-        for address in addresses.prefix(3) {
-            do {
-                let loop = group.next()
-                return try await exchange(request, at: address, on: loop, before: deadline) { [connector] in
-                    try connector.connect(to: request.url, at: address, before: deadline, on: loop)
-                }
-            } catch let error as NotConnected {
-                failure = error.cause
-            }
-        }
-        throw failure
-    }
-
-    /// Another address may help, because nothing was sent.
-    private struct NotConnected: Error {
-        let cause: any Error
-    }
-
-    private func exchange(
-        _ request: DeliveryRequest,
-        at address: IPAddress?,
-        on loop: any EventLoop,
-        before deadline: NIODeadline,
-        over connect: @escaping @Sendable () throws -> EventLoopFuture<any Channel>
-    ) async throws -> ReceivedAnswer {
-        let key = IdleConnections.Key(request.url, at: address)
-        let answer = loop.makePromise(of: ReceivedAnswer.self)
-        let pending = PendingExchange(head: request.head, body: request.body, deadline: deadline, answer: answer)
-        // On the channel's loop, so that its handler knows of the request before anything can happen to the connection.
-        let connecting = loop.flatSubmit {
-            do {
-                return try connect().flatMapErrorThrowing { throw NotConnected(cause: $0) }
-                    .map { channel in
-                        channel.writeAndFlush(pending).whenFailure { answer.fail(DeliveryFailure($0)) }
-                        return channel
-                    }
-            } catch {
-                return loop.makeFailedFuture(NotConnected(cause: error))
-            }
-        }
-        let result = connecting.flatMap { channel in
-            answer.futureResult.map { received in
-                if received.isReusable { self.idle.put(channel, key) }
-                return received
-            }
-        }
-        do {
-            // A little later than the handler, which may have a part of the answer by then.
-            return try await result.value(before: deadline + .milliseconds(200))
-        } catch {
-            answer.fail(DeliveryFailure.cancelled)
-            connecting.whenSuccess { $0.close(promise: nil) }
-            throw error
+    /// - Parameter address: nil leaves the name to the proxy.
+    private func route(to url: EndpointURL, at address: IPAddress?, before deadline: NIODeadline) -> HTTPRoute {
+        HTTPRoute(HTTPRoute.Key(url.location.place, address: address?.description)) { [connector] loop in
+            try connector.connect(to: url, at: address, before: deadline, on: loop)
         }
     }
 
@@ -149,11 +85,14 @@ final class EndpointExchange: Sendable {
 }
 
 extension DeliveryRequest {
-    fileprivate var head: HTTPRequestHead {
-        var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: url.target)
-        for (name, value) in headers { head.headers.replaceOrAdd(name: name, value: value) }
-        head.headers.replaceOrAdd(name: "host", value: url.authority)
-        head.headers.replaceOrAdd(name: "content-length", value: String(body.count))
-        return head
+    fileprivate var http: HTTPRequest {
+        HTTPRequest(
+            .POST,
+            url.location,
+            headers: headers,
+            body: body,
+            maximumBytes: DeliveryAnswer.maximumBytes,
+            keptBytes: DeliveryAnswer.keptBytes
+        )
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPRequesting
 
 /// An HTTP proxy, to which all connections are made.
 ///
@@ -24,7 +25,8 @@ package struct ProxyAddress: Hashable, Sendable {
         do throws(EndpointURLError) {
             // A port is demanded: there is no usual one.
             let url = try EndpointURL("https://\(rest)")
-            guard url.target == "/", rest.drop(while: { $0 != "]" }).contains(":") || !rest.hasPrefix("["), rest.contains(":") else {
+            guard url.location.target == "/", rest.drop(while: { $0 != "]" }).contains(":") || !rest.hasPrefix("["), rest.contains(":")
+            else {
                 return nil
             }
             (host, port) = (url.host, url.port)

@@ -61,7 +61,9 @@ struct KillRun {
     /// Requeues events that failed because workers died three times while they ran one by itself, as an operator would, and waits until they are
     /// settled. Returns how many.
     func requeueSuspected() async throws -> Int {
-        let requeued = try await scene.lines("SELECT appstore.requeue_events('failed', 'killed_worker')::text")
+        let requeued = try await scene.lines("SELECT events::text FROM appstore.requeue('failed', 'killed_worker')")
+        let isRepaired = "SELECT NOT EXISTS (SELECT FROM appstore.repairs WHERE state = 'running')" as Statement
+        try await eventually("the repair is done", within: .seconds(60)) { try await scene.sql.value(Bool.self, isRepaired) }
         try await eventually("what was requeued is settled", within: .seconds(60)) { try await scene.isRead() }
         return requeued.compactMap(Int.init).reduce(0, +)
     }

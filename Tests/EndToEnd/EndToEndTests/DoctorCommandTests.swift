@@ -25,6 +25,10 @@ extension EndToEndInterfaces {
                 )
             }
 
+            func found(_ subject: String) -> String? {
+                document.documents("findings").first { $0.text("subject") == subject }?.text("found")
+            }
+
             func subjects(in group: String) -> [String] {
                 document.documents("findings").filter { $0.text("group") == group }.compactMap { $0.text("subject") }
             }
@@ -71,7 +75,10 @@ extension EndToEndInterfaces {
                 #expect(well.ending == .exit(0))
                 #expect(well.subjects(in: "roles").count == 6)
                 #expect(well.subjects(in: "listeners") == ["notifications", "admin", "worker admin", "API"])
-                #expect(well.subjects(in: "disk") == ["size", "growth", "partitions", "retention"])
+                #expect(
+                    well.subjects(in: "disk")
+                        == ["size", "growth", "partitions", "partition counts", "last partitions", "retention"]
+                )
                 #expect(!well.output.contains("WhatOnlyAppleKnows"))
                 #expect(try await examine(arguments + [installation.database.url(user: "appstore_operator")]).ending == .exit(0))
 
@@ -108,13 +115,65 @@ extension EndToEndInterfaces {
                     "appstore_viewer": "warning: lacks the settings statement_timeout=30s",
                     "appstore_worker": "failure: may not execute appstore.settle", "failed events": "warning: 1",
                     "last notification": "warning: none has come yet",
-                    "schema objects": "warning: different: privileges of appstore_worker, unknown: index appstore.by_hand",
+                    "schema objects": "warning: different: privileges of appstore_worker",
                 ]
             )
             try await sql.execute("DELETE FROM appstore.schema_history")
             let older = try await examine(viewer)
             #expect(older.troubles["schema"] == "failure: the schema is version 0, this program knows 1")
             #expect(older.subjects(in: "inbox").contains("failed events"))
+        }
+
+        @Test func `what the server runs out of, and what it writes without need, is named`() async throws {
+            let cluster = try await TestCluster.startPrivate(settings: ["autovacuum_freeze_max_age": "100000", "max_connections": "100"])
+            try await Installation.lend(on: cluster) { installation in
+                let sql = installation.sql
+                let viewer = ["--database-url", installation.database.url(user: "appstore_viewer")]
+                let subjects: Set = ["checkpoints", "lock slots", "transaction ids", "partition counts", "last partitions"]
+                let well = try await examine(viewer)
+                #expect(well.troubles.keys.filter(subjects.contains) == [])
+                #expect(subjects.isSubset(of: well.subjects(in: "database") + well.subjects(in: "disk")))
+                #expect(well.found("wal_compression") == "off, which matters in a large database")
+                #expect(well.found("partition counts")?.hasPrefix("feed 0, inbox ") == true)
+                #expect(well.found("last partitions") == "empty")
+
+                for _ in 0..<21 { try await sql.execute("CHECKPOINT") }
+                try await sql.execute("ALTER SYSTEM SET wal_compression = pglz")
+                try await sql.execute("SELECT pg_reload_conf()")
+                try await sql.execute("ALTER TABLE appstore.outcomes DETACH PARTITION appstore.outcomes_rest")
+                for number in 1...60 {
+                    try await sql.execute(
+                        """
+                        CREATE TABLE appstore.outcomes_\(unsafeRaw: "\(number)") PARTITION OF appstore.outcomes
+                        FOR VALUES FROM (\(unsafeRaw: "\(number)0000000")) TO (\(unsafeRaw: "\(number + 1)0000000"))
+                        """
+                    )
+                }
+                try await sql.execute(
+                    """
+                    INSERT INTO appstore.inbox (event_id, source, received_at, body)
+                    SELECT 90000000000 + n, 'notification_v2', now(), decode(repeat('00', 4194304), 'hex') FROM generate_series(1, 25) AS n
+                    """
+                )
+                try await sql.withTransaction { holder in
+                    // It keeps vacuum from freezing what is younger, and more than half of the 6,400 slots are its locks.
+                    _ = try await holder.query(
+                        "SELECT pg_current_xact_id()::text, count(pg_advisory_xact_lock(n)) FROM generate_series(1, 3300) AS n"
+                    )
+                    try await sql.execute("DO $$ BEGIN FOR i IN 1..130000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
+                    let ill = try await examine(viewer)
+                    for subject in subjects {
+                        #expect(ill.troubles[subject]?.hasPrefix("warning: ") == true, "\(subject): \(ill.found(subject) ?? "")")
+                    }
+                    #expect(ill.troubles["last partitions"]?.contains(" MB: no worker has made") == true)
+                    #expect(ill.troubles["partition counts"]?.contains("outcomes 6") == true)
+                    #expect(ill.found("wal_compression") == "pglz")
+                    #expect(ill.ending == .exit(2), "no daemon runs")
+                }
+                // They have no place in the queue.
+                try await sql.execute("DELETE FROM appstore.inbox")
+            }
+            await cluster.stop()
         }
 
         @Test func `without a database everything else is checked, and no secret is printed`() async throws {
@@ -131,7 +190,7 @@ extension EndToEndInterfaces {
             #expect(!found.output.contains(secret))
             let troubles = found.troubles
             #expect(troubles["server"]?.hasPrefix("failure: cannot be used: ") == true)
-            for subject in ["schema", "roles", "inbox", "disk"] {
+            for subject in ["schema", "limits", "roles", "inbox", "disk"] {
                 #expect(troubles[subject] == "warning: not checked: there is no connection to the database")
             }
             #expect(troubles["admin"] == "failure: \(admin) does not answer: Connection refused")

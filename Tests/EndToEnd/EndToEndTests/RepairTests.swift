@@ -22,13 +22,15 @@ extension EndToEnd {
                     let one = try await connection.query("SELECT appstore.requeue_event(\(first), 'bundle was mistyped')")
                     #expect(try one[0].decode(0) == 1)
                     try await sql.expectEachEventAccountedFor()
-                    let rest = try await connection.query("SELECT appstore.requeue_events(result => 'rejected', reason => 'wrong_bundle')")
+                    let rest = try await connection.query(
+                        "SELECT events FROM appstore.requeue(result => 'rejected', reason => 'wrong_bundle')"
+                    )
                     #expect(try rest[0].decode(0) == bodies.count - 1)
                 }
-                try await sql.expectEachEventAccountedFor()
-                #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == bodies.count)
 
                 _ = try await installation.startWorker(for: shop, ["APPSTORE_INBOX_CONCURRENCY": "1"])
+                try await sql.awaitRun(2, of: bodies.count)
+                try await sql.expectEachEventAccountedFor()
                 let events = try await sql.settled(bodies.count)
                 #expect(events.map(\.outcome) == bodies.map { _ in "applied" })
                 #expect(events.allSatisfy { $0.attempts == 1 }, "attempts are counted for each run")
@@ -56,7 +58,7 @@ extension EndToEnd {
                 try await sql.settled(bodies.count)
                 let before = try await sql.digest()
                 try await installation.asOperator { connection in
-                    let requeued = try await connection.query("SELECT appstore.requeue_events(result => 'applied')")
+                    let requeued = try await connection.query("SELECT events FROM appstore.requeue(result => 'applied')")
                     #expect(try requeued[0].decode(0) == bodies.count)
                 }
                 try await sql.awaitRun(2, of: bodies.count)

@@ -65,16 +65,59 @@ extension EndToEndInterfaces {
             }
         }
 
+        /// The columns of `appstore.storage_statistics()` in order, each with distinct values.
+        private static let storage: [(name: String, type: String, answer: String)] = [
+            ("database_bytes", "bigint", "101"), ("inbox_bytes", "bigint", "102"), ("outcome_bytes", "bigint", "103"),
+            ("ledger_bytes", "bigint", "104"), ("rest_bytes", "bigint", "105"), ("parents", "text[]", "'{inbox}'"),
+            ("partitions", "bigint[]", "'{106}'"), ("tables", "text[]", "'{contracts,orders}'"), ("live_rows", "bigint[]", "'{107,108}'"),
+            ("dead_rows", "bigint[]", "'{109,110}'"), ("slots", "text[]", "'{standby}'"), ("slot_bytes", "bigint[]", "'{111}'"),
+            ("database_age", "bigint", "112"), ("oldest_table", "text", "'orders'"), ("table_age", "bigint", "113"),
+            ("freeze_max_age", "bigint", "114"), ("locks_held", "bigint", "115"), ("lock_slots", "bigint", "116"),
+            ("checkpoints_timed", "bigint", "117"), ("checkpoints_requested", "bigint", "118"),
+        ]
+        private static let storageMetrics: [(name: String, labels: [String: String], value: Double)] = [
+            ("database_bytes", [:], 101), ("schema_bytes", ["part": "inbox"], 102), ("schema_bytes", ["part": "outcomes"], 103),
+            ("schema_bytes", ["part": "ledger"], 104), ("rest_partition_bytes", [:], 105),
+            ("table_live_rows", ["table": "contracts"], 107), ("table_live_rows", ["table": "orders"], 108),
+            ("table_dead_rows", ["table": "contracts"], 109), ("table_dead_rows", ["table": "orders"], 110),
+            ("replication_slot_bytes", ["slot": "standby"], 111), ("database_age_transactions", [:], 112),
+            ("oldest_table_age_transactions", [:], 113), ("freeze_max_age_transactions", [:], 114), ("locks_held", [:], 115),
+            ("lock_slots", [:], 116), ("checkpoints_total", ["cause": "timed"], 117), ("checkpoints_total", ["cause": "requested"], 118),
+        ]
+
+        @Test func `each statistic of the storage has its own metric`() async throws {
+            try await Installation.lend { installation in
+                let real = try await metrics(in: installation)
+                #expect(real.value("appstore_inbox_rest_partition_bytes") == 0)
+                for metric in Self.storageMetrics where metric.labels["slot"] == nil && metric.labels["table"] == nil {
+                    #expect(real.value("appstore_inbox_" + metric.name, metric.labels) != nil, "\(metric.name)")
+                }
+                let parameters = Self.storage.map { "OUT \($0.name) \($0.type)" }.joined(separator: ", ")
+                let answers = Self.storage.map { "\($0.answer)::\($0.type)" }.joined(separator: ", ")
+                try await installation.sql.execute(
+                    """
+                    CREATE OR REPLACE FUNCTION appstore.storage_statistics(\(unsafeRaw: parameters)) LANGUAGE sql STABLE
+                    AS $$ SELECT \(unsafeRaw: answers) $$
+                    """
+                )
+                let made = try await metrics(in: installation)
+                for metric in Self.storageMetrics {
+                    #expect(made.value("appstore_inbox_" + metric.name, metric.labels) == metric.value, "\(metric)")
+                }
+            }
+        }
+
         /// The metrics of a new worker.
         private func metrics(in installation: Installation) async throws -> ExposedMetrics {
             let admin = HTTPClient(port: FreePort.find())
             let worker = try await installation.startWorker([
                 "APPSTORE_INBOX_APPS": "com.example.tides", "APPSTORE_INBOX_WORKER_ADMIN_LISTEN": "127.0.0.1:\(admin.port)",
             ])
-            let metrics = try await eventually("the numbers of inbox and outbox have been read") { () -> ExposedMetrics? in
+            let metrics = try await eventually("the numbers of inbox, outbox and storage have been read") { () -> ExposedMetrics? in
                 let metrics = try ExposedMetrics(String(decoding: try await admin.get("/metrics").body, as: UTF8.self))
                 let isRead =
                     metrics.value("appstore_inbox_statistics_up") == 1 && metrics.value("appstore_inbox_outbox_open_calls") != nil
+                    && metrics.value("appstore_inbox_database_bytes") != nil
                 return isRead ? metrics : nil
             }
             #expect(try await worker.terminate() == .exit(0))

@@ -27,7 +27,7 @@ extension EndToEnd {
                 #expect(try await sql.values("SELECT kind FROM appstore.effects") == ["granted"])
 
                 try await installation.asOperator { connection in
-                    _ = try await connection.query("SELECT appstore.requeue_events(result => 'unhandled')")
+                    _ = try await connection.query("SELECT appstore.requeue(result => 'unhandled')")
                 }
                 try await sql.awaitRun(2, of: 1)
                 #expect(try await sql.outcomes() == ["unhandled"])

@@ -1,5 +1,6 @@
 import Console
 import HTTPServingTesting
+import InboxQueue
 import InboxTesting
 import Postgres
 import Testing

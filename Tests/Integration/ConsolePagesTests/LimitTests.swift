@@ -11,7 +11,7 @@ struct LimitTests {
         Story.customer + """
             UPDATE appstore.outcomes SET run = 121, reason = wide() WHERE event_id = 700;
             INSERT INTO appstore.outcome_history
-            SELECT 700, 'notification_v2', now(), now(), n, 1, 'failed', wide(), wide(), 'REFUND', NULL, NULL, 'Production', 'b', '700', '700', now(), wide()
+            SELECT now(), wide(), 700, 'notification_v2', now(), now(), n, 1, 'failed', wide(), wide(), 'REFUND', NULL, NULL, 'Production', 'b', '700', '700'
             FROM rows(120);
             INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                              product_id, user_id)

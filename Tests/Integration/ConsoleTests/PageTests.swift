@@ -83,8 +83,8 @@ struct PageTests {
 
     @Test func `a page says how to ask for the same elsewhere, and quotes what it is about`() {
         let user = "o'neil; DROP TABLE x; --\n"
-        let psql: PsqlText = "SELECT appstore.explain_user(\(user))"
-        #expect(psql.text == "SELECT appstore.explain_user('o''neil; DROP TABLE x; -- ')")
+        let psql: PsqlText = "SELECT appstore.explain_customer(\(user))"
+        #expect(psql.text == "SELECT appstore.explain_customer('o''neil; DROP TABLE x; -- ')")
         let command: CommandText = "appstore-inbox user \(user)"
         #expect(command.text == #"appstore-inbox user 'o'\''neil; DROP TABLE x; -- '"#)
         #expect(("x \("plain-1.2")" as CommandText).text == "x plain-1.2" && ("x \("-rf")" as CommandText).text == "x '-rf'")

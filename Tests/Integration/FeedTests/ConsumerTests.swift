@@ -66,6 +66,7 @@ struct ConsumerTests {
         try await age(31)
         #expect(try await database.lines(expire) == ["kept"], "the consumer has not taken it")
         try await age(61)
+        try await FeedScene.run("UPDATE appstore.feed SET told_at = now() WHERE position = 10001", in: database)
         let did = try await database.withConnection(user: "appstore_worker") { try await MaintenanceTask.ageFeed.step(on: $0)?.did }
         #expect(did == "dropped feed_from_1")
         #expect(try await database.lines(expire) == ["kept"], "the newest partition stays")
@@ -79,19 +80,45 @@ struct ConsumerTests {
         }
     }
 
-    @Test func `a partition that lasts longer than four days is closed, and its entries age without waiting for it to fill`() async throws {
+    @Test func `entries of a partition that fills slowly age one by one`() async throws {
         let database = try await Self.make()
         let expire: Statement = "SELECT coalesce(appstore.expire_feed(), 'kept')"
-        try await FeedScene.run("UPDATE appstore.feed_head SET partition_since = now() - interval '5 days'", in: database)
-        #expect(try await database.lines(expire) == ["kept"])
-        #expect(try await database.lines("SELECT partition_from || ' ' || partition_to FROM appstore.feed_head") == ["1 4"])
-        try await FeedScene.run("UPDATE appstore.feed SET told_at = now() - interval '61 days'", in: database)
-        #expect(try await database.lines(expire) == ["kept"], "the newest partition stays")
-        try await FeedScene.run(FeedScene.tell("d"), in: database)
+        let age = { (days: Int, last: Int) in
+            try await FeedScene.run(
+                "UPDATE appstore.feed SET told_at = now() - make_interval(days => \(Int32(days))) WHERE position <= \(Int64(last))",
+                in: database
+            )
+        }
+        try await age(33, 2)
+        #expect(try await database.lines(expire) == ["kept"], "others are kept for as long where their partition is dropped as a whole")
+        try await age(35, 2)
+        #expect(try await database.lines(expire) == ["kept"], "the consumer has not taken them")
+        try await age(59, 2)
+        #expect(try await database.lines(expire) == ["kept"], "the consumer has twice the time")
+        try await age(61, 2)
+        #expect(try await database.lines(expire) == ["deleted the entries before position 3"])
+        #expect(try await FeedScene.entries(in: database) == ["3 c"])
+        let refusal = await #expect(throws: PostgresError.self) {
+            try await database.withConnection(user: "appstore_backend") { try await Self.take(2, on: $0) }
+        }
+        #expect(refusal?.sqlState?.rawValue == "55000")
+    }
+
+    /// The first partition has room for 10,000 entries, and has lasted so long when the 10,001st comes.
+    @Test(arguments: [
+        ("30 days", "28 hours", 20_000), ("30 days", "29 hours", 10_000), ("30 days", "116 hours", 5_000), ("1 year", "14 days", 20_000),
+        ("1 year", "57 days", 10_000), ("1 year", "59 days", 5_000),
+    ])
+    func `a partition lasts a share of the age of the feed, so that there are few`(kept: String, lasted: String, next: Int) async throws {
+        let database = try await Self.make()
+        try await FeedScene.run("UPDATE appstore.retention SET feed = '\(unsafeRaw: kept)'", in: database)
+        try await FeedScene.run("UPDATE appstore.feed_head SET partition_since = now() - interval '\(unsafeRaw: lasted)'", in: database)
+        try await FeedScene.run(
+            "INSERT INTO appstore.tells (kind, ref) SELECT 'forgotten', n::text FROM generate_series(4, 10001) AS n",
+            in: database
+        )
         try await FeedScene.sequence(in: database)
-        #expect(try await FeedScene.entries(in: database) == ["1 a", "2 b", "3 c", "4 d"])
-        #expect(try await database.lines(expire) == ["feed_from_1"])
-        #expect(try await FeedScene.entries(in: database) == ["4 d"])
+        #expect(try await database.lines("SELECT (partition_to - partition_from)::text FROM appstore.feed_head") == ["\(next)"])
     }
 
     @Test func `a consumer locks only the partitions that hold its next entries`() async throws {
@@ -138,6 +165,6 @@ struct ConsumerTests {
         )
         try await FeedScene.sequence(in: database)
         try await FeedScene.run("UPDATE appstore.feed SET told_at = now() - interval '31 days'", in: database)
-        #expect(try await database.lines("SELECT appstore.expire_feed()") == ["feed_from_1"])
+        #expect(try await database.lines("SELECT appstore.expire_feed()") == ["dropped feed_from_1"])
     }
 }

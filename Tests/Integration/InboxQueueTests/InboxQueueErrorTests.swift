@@ -68,6 +68,39 @@ struct InboxQueueErrorTests {
         await pool.close()
     }
 
+    /// The conflict of the other transaction is over when the batch is repeated, or it is not.
+    @Test(arguments: ["40P01", "40001"], [1, 2])
+    func `a batch that conflicts with another transaction is repeated once before its events run one by one`(
+        state: String,
+        conflicts: Int
+    ) async throws {
+        let merges = Mutex<[String]>([])
+        let database = try await InboxDatabase.make()
+        let pool = try database.pool(user: "appstore_worker")
+        let queue = EventQueue<ClaimedEvent>(pool: pool, configuration: .init(), logger: .silent, prepare: { $0 }) { events, transaction in
+            let count = merges.withLock { merges in
+                merges.append(events.map { String(decoding: $0.body, as: UTF8.self) }.joined())
+                return merges.count
+            }
+            if count <= conflicts {
+                try await transaction.execute("DO $$ BEGIN RAISE EXCEPTION 'by test' USING ERRCODE = '\(unsafeRaw: state)'; END $$")
+            }
+            return events.map { _ in .outcome(Outcome(.applied)) }
+        }
+        try await receive(["a", "b", "c"], in: database)
+        #expect(try await queue.takeBatch().results == [.applied: 3])
+        #expect(merges.withLock(\.self) == ["abc", "abc"] + (conflicts == 2 ? ["a", "b", "c"] : []))
+        #expect(try await database.lines("SELECT DISTINCT attempts::text FROM appstore.outcomes") == ["1"])
+        // Nor does a single event that conflicts at its first try lose its place in a batch.
+        merges.withLock { $0 = [] }
+        try await receive(["d"], in: database)
+        let report = try await queue.takeBatch()
+        #expect((report.results, report.retries) == (conflicts == 1 ? [.applied: 1] : [:], conflicts == 1 ? 0 : 1))
+        #expect(merges.withLock(\.self) == ["d", "d"])
+        #expect(try await database.lines("SELECT DISTINCT attempts::text FROM appstore.inbox_queue") == (conflicts == 1 ? [] : ["0"]))
+        await pool.close()
+    }
+
     /// One of each class that an event's merge can cause.
     @Test(arguments: [
         ("22012", "merge_failed"), ("23505", "merge_failed"), ("P0001", "merge_failed"), ("54001", "merge_failed"),
@@ -94,7 +127,7 @@ struct InboxQueueErrorTests {
         }
     }
 
-    @Test(arguments: ["55P03", "40P01", "40001", "53100", "53200", "58030", "42501", "42703", "42P01"])
+    @Test(arguments: ["55P03", "55000", "55006", "40P01", "40001", "53100", "53200", "58030", "42501", "42703", "42P01"])
     func `a lock that is not had, a disk that is full, a schema of another version: the event waits and loses no attempt`(
         state: String
     ) async throws {

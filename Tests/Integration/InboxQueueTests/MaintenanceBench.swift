@@ -18,19 +18,24 @@ enum MaintenanceBench {
         return try await TestCluster.startPrivate(settings: ["fsync": "on", "autovacuum": "on", "shared_buffers": "128MB"])
     }
 
-    /// A database with partitions of so many events from 10,000,000 on, whose bodies are kept for so long, or for ever.
+    /// A database with partitions of so many events from 1,000,000 on, whose bodies are kept for so long, or for ever.
     static func partitioned(events: Int = 1000, bodies: String? = "30 days") async throws -> TestDatabase {
         let database = try await InboxDatabase.make()
         let age = bodies.map { "'\($0)'" } ?? "NULL"
         try await execute(
             """
             UPDATE appstore.retention SET bodies = \(age), partition_events = \(events);
-            SELECT setval('appstore.inbox_event_id', 9999999);
+            SELECT setval('appstore.inbox_event_id', 999999);
             """,
             in: database
         )
         _ = try await finish(.preparePartitions, in: database)
         return database
+    }
+
+    /// Has the default partitions take the ids below 1,000,000, as if these partitions had been dropped.
+    static func dropFirstPartitions(in database: TestDatabase) async throws {
+        try await execute("DROP TABLE appstore.inbox_first, appstore.outcomes_first", in: database)
     }
 
     /// Events 1… of which each has an outcome, received and settled so long ago, with bodies of so many bytes.
@@ -88,6 +93,11 @@ enum MaintenanceBench {
             if !step.hasMore { break }
         }
         return steps
+    }
+
+    /// Makes and closes partitions until there is nothing to do, and returns what was done to which, without the settings of autovacuum.
+    static func prepare(in database: TestDatabase) async throws -> [String] {
+        try await finish(.preparePartitions, in: database).map(\.did).filter { !$0.hasPrefix("will freeze") }
     }
 
     /// Waits until a session waits for a lock of this database.

@@ -91,18 +91,18 @@ struct MaintenanceInterruptionTests {
             try await MaintenanceBench.settled(10, result: "applied", age: "5 days", in: database)
         case .dropPartition:
             try await MaintenanceBench.settled(1500, result: "applied", age: "40 days", in: database)
-            let young = "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (10000007, 10000500)"
+            let young = "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (1000007, 1000500)"
             try await MaintenanceBench.execute(young, in: database)
         case .ageRejectedBodies:
             try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "2 days", in: database)
         case .ageDefaultBodies:
-            try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 90000000)", in: database)
+            try await MaintenanceBench.dropFirstPartitions(in: database)
             try await MaintenanceBench.settled(700, result: "applied", age: "40 days", in: database)
         case .ageRejectedOutcomes:
             try await MaintenanceBench.settled(700, result: "rejected", labels: false, age: "40 days", in: database)
             try await addRuns(database)
         case .ageDefaultOutcomes:
-            try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 90000000)", in: database)
+            try await MaintenanceBench.dropFirstPartitions(in: database)
             try await MaintenanceBench.settled(700, result: "applied", age: "40 days", in: database)
             try await MaintenanceBench.execute("DELETE FROM appstore.inbox", in: database)
             try await addRuns(database)
@@ -166,7 +166,10 @@ struct MaintenanceInterruptionTests {
             INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at)
             SELECT 'Production', n::text, n::text, now() - interval '11 hours', now() + interval '1 hour' FROM generate_series(1, 700) AS n
             """,
-            "INSERT INTO appstore.consumption_policies VALUES ('b', NULL, 'default', 'DELIVERED', false, 100000, 'DECLINE')",
+            """
+            INSERT INTO appstore.consumption_policies (bundle_id, mode, delivery, sample, percentage, preference)
+            VALUES ('b', 'default', 'DELIVERED', false, 100000, 'DECLINE')
+            """,
             "INSERT INTO appstore.consents (user_id, given_at, given_by, evidence) VALUES ('anna', now(), 'shop', 'terms 7')",
         ] {
             try await MaintenanceBench.execute(statement, in: database)
@@ -177,7 +180,7 @@ struct MaintenanceInterruptionTests {
     private func addRuns(_ database: TestDatabase) async throws {
         try await MaintenanceBench.execute(
             """
-            INSERT INTO appstore.outcome_history SELECT o.*, o.settled_at, 'by_test' FROM appstore.outcomes AS o;
+            INSERT INTO appstore.outcome_history SELECT o.settled_at, 'by_test', o.* FROM appstore.outcomes AS o;
             UPDATE appstore.outcomes SET run = 2;
             INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id)
             SELECT 'Production', '1', event_id FROM appstore.outcomes;

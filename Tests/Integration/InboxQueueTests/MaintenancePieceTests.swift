@@ -11,7 +11,7 @@ struct MaintenancePieceTests {
         let database = try await MaintenanceBench.partitioned(events: 60_000)
         try await MaintenanceBench.settled(60_001, result: "applied", age: "40 days", in: database)
         try await MaintenanceBench.execute(
-            "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (10000001, 10059999)",
+            "UPDATE appstore.outcomes SET settled_at = now() WHERE event_id IN (1000001, 1059999)",
             in: database
         )
         for _ in 0..<2 { _ = try await MaintenanceBench.step(.dropPartition, in: database) }  // inbox_first, which is empty
@@ -21,19 +21,19 @@ struct MaintenancePieceTests {
     @Test func `a large partition is checked in pieces, and the events to keep of each piece are kept`() async throws {
         let database = try await makeDatabase()
         let first = try await MaintenanceBench.step(.dropPartition, in: database)
-        #expect(first?.did == "checked inbox_from_10000000")
+        #expect(first?.did == "checked inbox_from_1000000")
         #expect(first?.rows == 1)
         #expect(
-            try await database.lines("SELECT event_id || '|' || kept::text FROM appstore.maintenance_state") == ["10010000|{10059999}"]
+            try await database.lines("SELECT event_id || '|' || kept::text FROM appstore.maintenance_state") == ["1010000|{1059999}"]
         )
         #expect(
             try await MaintenanceBench.finish(.dropPartition, in: database).map(\.did) == [
-                "detached inbox_from_10000000", "dropped inbox_from_10000000",
+                "detached inbox_from_1000000", "dropped inbox_from_1000000",
             ]
         )
         #expect(
             try await database.lines("SELECT string_agg(event_id::text, ',' ORDER BY event_id) FROM appstore.inbox")
-                == ["10000001,10059999,10060000"]
+                == ["1000001,1059999,1060000"]
         )
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
@@ -42,7 +42,7 @@ struct MaintenancePieceTests {
         let database = try await makeDatabase()
         try await MaintenanceBench.execute("UPDATE appstore.retention SET outcomes = '35 days'", in: database)
         _ = try await MaintenanceBench.step(.dropPartition, in: database)
-        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_10000000")
+        #expect(try await MaintenanceBench.step(.dropPartition, in: database)?.did == "detached inbox_from_1000000")
         // Its bodies are out of the inbox, but still on the disk.
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox") == ["3"])
         await #expect(throws: PostgresError.self) {
@@ -55,16 +55,16 @@ struct MaintenancePieceTests {
         }
         try await MaintenanceBench.awaitEndOfWorkers(database)
         #expect(
-            try await database.lines("SELECT to_regclass('appstore.aged_inbox_from_10000000')::text")
-                == ["appstore.aged_inbox_from_10000000"]
+            try await database.lines("SELECT to_regclass('appstore.aged_inbox_from_1000000')::text")
+                == ["appstore.aged_inbox_from_1000000"]
         )
         // Outcomes whose bodies are kept stay, too.
         #expect(
             try await MaintenanceBench.finish(.dropPartition, in: database).map(\.did) == [
-                "dropped inbox_from_10000000", "detached outcomes_first", "dropped outcomes_first",
+                "dropped inbox_from_1000000", "detached outcomes_first", "dropped outcomes_first",
             ]
         )
-        #expect(try await database.lines("SELECT coalesce(to_regclass('appstore.aged_inbox_from_10000000')::text, 'gone')") == ["gone"])
+        #expect(try await database.lines("SELECT coalesce(to_regclass('appstore.aged_inbox_from_1000000')::text, 'gone')") == ["gone"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 }

@@ -122,12 +122,13 @@ struct MaintenanceServiceTests {
         }
     }
 
-    /// Repairs as an operator does in psql.
+    /// Begins a repair as an operator does in psql, and takes its steps as a worker does.
     private func requeue(in database: TestDatabase) async throws {
-        try await database.withConnection(user: "appstore_operator") { connection in
-            try await connection.execute("SET statement_timeout = 0")
-            try await connection.execute("CALL appstore.requeue_all(result => 'failed')")
-        }
+        _ = try await RepairBench.count("requeue(result => 'failed', max_events => 1000000000)", in: database)
+        let pool = try database.pool(user: "appstore_worker", connections: 1)
+        let service = RepairService(pool: pool, logger: .silent)
+        while let pause = try await service.step() { try await Task.sleep(for: pause) }
+        await pool.close()
     }
 
     /// Waits until all of these events have run again.

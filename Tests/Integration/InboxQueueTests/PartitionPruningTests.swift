@@ -12,6 +12,7 @@ struct PartitionPruningTests {
         try await database.withConnection { connection in
             try await connection.runScript(
                 """
+                DROP TABLE appstore.inbox_rest;
                 DO $$ BEGIN
                     FOR i IN 1..\(Self.partitions) LOOP
                         EXECUTE format('CREATE TABLE appstore.inbox_old_%s PARTITION OF appstore.inbox FOR VALUES FROM (%s) TO (%s)',

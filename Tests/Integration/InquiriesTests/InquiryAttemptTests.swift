@@ -82,6 +82,8 @@ struct InquiryAttemptTests {
     @Test(arguments: [
         (#"{"hasMore":true,"signedTransactions":[]}"#, "page_without_next"),
         (#"{"hasMore":true,"revision":"r0","signedTransactions":[]}"#, "page_without_next"), ("[]", "malformed_answer"),
+        (#"{"hasMore":true,"revision":"\#(String(repeating: "r", count: 2049))","signedTransactions":[]}"#, "revision_too_long"),
+        (#"{"hasMore":false,"revision":"\#(String(repeating: "r", count: 1_000_000))","signedTransactions":[]}"#, "revision_too_long"),
         (#"{"bundleId":"com.example.other","signedTransactions":[]}"#, "wrong_bundle"),
         (#"{"environment":"Sandbox","signedTransactions":[]}"#, "wrong_environment"),
     ])

@@ -74,7 +74,10 @@ struct ConsumptionPolicyTests {
     ])
     func `a policy that cannot be is refused`(row: String) async throws {
         try await TestLedger.withRequest { ledger in
-            let error = await ledger.refusal { try await $0.run("INSERT INTO appstore.consumption_policies VALUES \(unsafeRaw: row)") }
+            let columns = "bundle_id, product_id, mode, delivery, sample, percentage, preference"
+            let error = await ledger.refusal { ledger in
+                try await ledger.run("INSERT INTO appstore.consumption_policies (\(unsafeRaw: columns)) VALUES \(unsafeRaw: row)")
+            }
             #expect(error?.message.contains("consumption_policies_") == true)
         }
     }

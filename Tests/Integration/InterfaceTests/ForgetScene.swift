@@ -1,6 +1,7 @@
 import Foundation
 import InboxTesting
 import Postgres
+import PostgresTesting
 import Testing
 
 /// A ledger with a user to be forgotten.
@@ -9,8 +10,8 @@ enum ForgetScene {
     static let name = "alice@example.com"
 
     /// Alice ordered and renewed, Bob holds another contract, and each notification is in the inbox. One post of Alice's waits.
-    static func with(_ body: (TestLedger) async throws -> Void) async throws {
-        try await TestLedger.with { ledger in
+    static func with(in cluster: TestCluster = .shared, _ body: (TestLedger) async throws -> Void) async throws {
+        try await TestLedger.with(in: cluster) { ledger in
             try await ledger.makeOrder(order, user: name)
             try await ledger.put(
                 Charge("1000", onDay: 0, token: order),
@@ -65,16 +66,15 @@ enum ForgetScene {
 
     /// The tables that contain a text in any column.
     static func tables(with text: String = name, in ledger: TestLedger) async throws -> [String] {
-        try await ledger.lines(
+        let searches = try await ledger.lines(
             """
-            SELECT c.relname::text FROM pg_class AS c
-            WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'r'
-              AND (xpath('/row/n/text()', query_to_xml(format(
-                    'SELECT count(*) AS n FROM appstore.%I AS t WHERE t::text LIKE %L OR t::text LIKE %L', c.relname,
-                    '%' || \(text) || '%', '%' || encode(convert_to(\(text), 'UTF8'), 'hex') || '%'), false, true, '')))[1]::text <> '0'
-            ORDER BY 1
+            SELECT string_agg(format('SELECT %L WHERE EXISTS (SELECT FROM appstore.%I AS t WHERE t::text LIKE %L OR t::text LIKE %L)',
+                                     c.relname, c.relname, '%' || \(text) || '%', '%' || encode(convert_to(\(text), 'UTF8'), 'hex') || '%'),
+                              ' UNION ALL ')
+            FROM pg_class AS c WHERE c.relnamespace = 'appstore'::regnamespace AND c.relkind = 'r'
             """
         )
+        return try await ledger.lines("\(unsafeRaw: searches[0]) ORDER BY 1")
     }
 
     /// Waits until another session waits for a lock that this one holds.

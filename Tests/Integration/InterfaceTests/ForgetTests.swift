@@ -1,5 +1,6 @@
 import InboxTesting
 import Postgres
+import PostgresTesting
 import Testing
 
 /// Erasure requests: the name is removed, the amounts stay.
@@ -52,6 +53,22 @@ struct ForgetTests {
             #expect(try await ledger.lines("SELECT DISTINCT coalesce(note, '') FROM appstore.owner_links WHERE user_id = \(alias)") == [""])
             #expect(try await ledger.database.eventsNotExactlyOnce() == [])
         }
+    }
+
+    @Test(arguments: ["replica", "logical"])
+    func `a user can be forgotten, and posts again, while all tables are published`(level: String) async throws {
+        let cluster = try await TestCluster.startPrivate(settings: ["wal_level": level])
+        try await ForgetScene.with(in: cluster) { ledger in
+            try await ledger.run("CREATE PUBLICATION everything FOR ALL TABLES")
+            let alias = try await ForgetScene.forget(name, in: ledger)
+            #expect(alias.hasPrefix("forgotten:"))
+            #expect(try await ForgetScene.tables(in: ledger) == [])
+            try await ledger.submit("1001", by: "carol", onDay: 4000)
+            #expect(try await ledger.lines("SELECT conflict FROM appstore.client_posts WHERE user_id = 'carol'") == ["owner_conflict"])
+            try await ledger.setPolicy("backend")
+            try await ledger.setPolicy("off")
+        }
+        await cluster.stop()
     }
 
     @Test func `questions about the user are discarded and asked no more, and answers about the download of the app lose their bodies`()

@@ -7,8 +7,8 @@ import PostgresTesting
 struct TestLedger {
     let database: TestDatabase
 
-    static func with(_ body: (TestLedger) async throws -> Void) async throws {
-        try await body(TestLedger(database: InboxDatabase.make()))
+    static func with(in cluster: TestCluster = .shared, _ body: (TestLedger) async throws -> Void) async throws {
+        try await body(TestLedger(database: InboxDatabase.make(in: cluster)))
     }
 
     func run(_ statement: Statement, as user: String = "postgres") async throws {

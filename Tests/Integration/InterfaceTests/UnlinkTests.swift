@@ -152,6 +152,26 @@ struct UnlinkTests {
         }
     }
 
+    /// The row of the audit log about the unlinking names carol, whose link was the latest.
+    @Test func `a user who is forgotten takes the notes of the user's links along, of both records, and no others`() async throws {
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("1000", onDay: 0))
+            for user in ["anna", "bob", "carol"] { try await link(to: user, ledger) }
+            _ = try await unlink(ledger)
+            try await link(to: "dora", ledger)
+            _ = try await ForgetScene.forget("bob", in: ledger)
+            let linked = try await ledger.lines("SELECT user_id FROM appstore.owner_links WHERE note IS NOT NULL ORDER BY link_id")
+            #expect(linked == ["anna", "carol", "dora"])
+            let audited = try await ledger.lines(
+                """
+                SELECT concat_ws(' ', action, details ->> 'user_id') FROM appstore.audit_log
+                WHERE action LIKE '%link_owner' AND note IS NOT NULL ORDER BY audit_id
+                """
+            )
+            #expect(audited == linked.map { "link_owner \($0)" })
+        }
+    }
+
     @Test func `the audit log says who linked what to whom, until the user is forgotten`() async throws {
         try await TestLedger.with { ledger in
             try await ledger.put(Charge("1000", onDay: 0))
@@ -164,7 +184,11 @@ struct UnlinkTests {
             let written = ["appstore_operator link_owner ticket 1 1000 ", "appstore_operator unlink_owner ticket 2 1000 "]
             #expect(try await ledger.lines(entries) == written.map { $0 + "bob" })
             _ = try await ForgetScene.forget("bob", in: ledger)
-            #expect(try await ledger.lines(entries) == written.map { $0 + "forgotten" })
+            #expect(
+                try await ledger.lines(entries) == [
+                    "appstore_operator link_owner 1000 forgotten", "appstore_operator unlink_owner 1000 forgotten",
+                ]
+            )
             #expect(try await ledger.lines("SELECT note FROM appstore.owner_links WHERE note IS NOT NULL") == [])
             #expect(try await ForgetScene.tables(with: "bob", in: ledger) == [])
         }

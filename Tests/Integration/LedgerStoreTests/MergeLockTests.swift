@@ -1,5 +1,5 @@
 import AppStore
-import FoundationEssentials
+import Foundation
 import InboxTesting
 import Ledger
 import LedgerStore
@@ -17,6 +17,7 @@ struct MergeLockTests {
                 """
                 DO $$ BEGIN
                     EXECUTE format('ALTER ROLE appstore_worker IN DATABASE %I SET lock_timeout = 0', current_database());
+                    EXECUTE format('ALTER ROLE appstore_backend IN DATABASE %I SET lock_timeout = 0', current_database());
                 END $$
                 """
             )
@@ -133,6 +134,169 @@ struct MergeLockTests {
         }
     }
 
+    /// The first batch has a charge, the second one only renewal info: whichever it is, the contract comes before the notification.
+    @Test(.timeLimit(.minutes(1))) func `two copies of a notification in batches of different kinds do not deadlock`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await liftLockTimeout(ledger)
+            let renewal = { day in Facts.subscription("1000", signedDate: Facts.day(day), status: .active) }
+            try await ledger.merge(Facts.Charge("1000", onDay: 0), renewals: [renewal(0)])
+            let purchase = Facts.event(1, uuid: "n", transaction: try Facts.Charge("1001", onDay: 30).fact())
+            let copy = Facts.event(2, uuid: "n", subscription: renewal(30))
+            let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            try await holder.runScript("BEGIN; SELECT FROM appstore.contracts FOR UPDATE")
+            async let first = ledger.merge([purchase])
+            try await ledger.database.awaitLockWaiters(1)
+            async let second = ledger.merge([copy])
+            try await ledger.database.awaitLockWaiters(2)
+            try await holder.runScript("COMMIT")
+            #expect(try await first.firstEvents.values.first == 1)
+            #expect(try await second.firstEvents.values.first == 1)
+            await holder.close()
+        }
+    }
+
+    /// Each batch has the renewal info of one contract and the first charge of the other, none of which has a row.
+    @Test(.timeLimit(.minutes(1))) func `two batches that make the same contracts do not deadlock`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await liftLockTimeout(ledger)
+            let batches = try [("1000", "2000"), ("2000", "1000")].map { renewed, charged in
+                try ledger.events(
+                    [Facts.Charge(charged, onDay: 0).with { $0.contract = charged }],
+                    [Facts.subscription(renewed, signedDate: Facts.day(0), status: .active)]
+                )
+            }
+            let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            // Both stop here, after the merge of renewal info and before contracts are derived.
+            try await holder.runScript("BEGIN; LOCK TABLE appstore.transactions IN SHARE MODE")
+            async let first = ledger.merge(batches[0])
+            try await ledger.database.awaitLockWaiters(1)
+            async let second = ledger.merge(batches[1])
+            try await ledger.database.awaitLockWaiters(2)
+            try await holder.runScript("COMMIT")
+            _ = try await (first, second)
+            #expect(try await ledger.contracts() == ["1000 - 1000 30", "2000 - 2000 30"])
+            await holder.close()
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (
+                "INSERT INTO appstore.contracts (environment, original_transaction_id) VALUES ('Production', '1000')",
+                "SELECT appstore.lock_found_contracts('Production', '{2000,1000}')"
+            ),
+            (
+                "INSERT INTO appstore.orders (environment, order_no) VALUES ('Production', '00000000-0000-4000-8000-000000000001')",
+                """
+                SELECT appstore.lock_found_orders(
+                    'Production', '{00000000-0000-4000-8000-000000000000,00000000-0000-4000-8000-000000000001}')
+                """
+            ),
+        ] as [(Statement, Statement)]
+    )
+    func `a writer does not wait for a row that it has found under its locks and that another one is making`(
+        made: Statement,
+        found: Statement
+    ) async throws {
+        try await LedgerFixture.with { ledger in
+            let maker = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            try await maker.runScript("BEGIN")
+            _ = try await maker.execute(made)
+            let error = await #expect(throws: PostgresError.self) {
+                try await ledger.database.withConnection { _ = try await $0.query(found) }
+            }
+            #expect(error?.sqlState == .deadlockDetected)
+            #expect(error?.message == "another transaction holds rows that this one needs")
+            try await maker.runScript("ROLLBACK")
+            _ = try await ledger.database.withConnection { try await $0.query(found) }
+            await maker.close()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a link waits for a batch about its consumable`() async throws {
+        try await LedgerFixture.with { ledger in
+            let coins = Facts.Charge(product: "coins", "1000", type: .consumable, onDay: 0)
+            try await ledger.merge(coins)
+            let (starts, start) = AsyncStream.makeStream(of: Void.self)
+            async let linked: Void = {
+                for await _ in starts { break }
+                try await ledger.database.withConnection { connection in
+                    _ = try await connection.query("SELECT appstore.link_owner('Production', '1000', 'anna')")
+                }
+            }()
+            let again = try ledger.events([coins.with { $0.signedDay = 1 }])
+            try await ledger.pool.withTransaction { transaction in
+                _ = try await LedgerMerger.merge(BatchFold(again), in: transaction)
+                start.finish()
+                try await ledger.database.awaitLockWaiters(1)
+            }
+            try await linked
+            #expect(try await ledger.contracts() == ["1000 anna 1000"])
+        }
+    }
+
+    /// An order is made, and forgotten, under an advisory lock, which comes before its rows in both environments.
+    @Test(.timeLimit(.minutes(1))) func `a batch with purchases of both environments waits for an order that both name`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await liftLockTimeout(ledger)
+            let token = UUID()
+            try await ledger.createOrder(token, user: "anna")
+            let charges = [
+                Facts.Charge("1000", onDay: 0, token: token),
+                Facts.Charge("1001", onDay: 0, token: token).with { ($0.contract, $0.environment) = ("1001", .sandbox) },
+            ]
+            let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            try await holder.runScript("BEGIN; SELECT FROM appstore.orders FOR UPDATE")
+            async let merged = ledger.merge(ledger.events(charges))
+            try await ledger.database.awaitLockWaiters(1)
+            async let made: Void = ledger.createOrder(token, user: "anna")
+            try await ledger.database.awaitLockWaiters(2)
+            try await holder.runScript("COMMIT")
+            _ = try await (merged, made)
+            #expect(try await ledger.orders() == ["1000 anna paid token"])
+            #expect(try await ledger.orders("Sandbox") == ["1001 anna paid token"])
+            await holder.close()
+        }
+    }
+
+    /// The batch discards our answer to Apple's request, as Apple has decided; forgetting erases it after the orders of the user.
+    @Test(.timeLimit(.minutes(1))) func `a consumable is refunded while its user is forgotten`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await liftLockTimeout(ledger)
+            let token = UUID()
+            let coins = Facts.Charge(product: "coins", "1000", type: .consumable, onDay: 0, token: token)
+            try await ledger.createOrder(token, user: "anna", product: "coins")
+            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            func event(_ id: Int64, _ kind: RefundRequestFact.Kind, _ charge: Facts.Charge, at signedDate: Int64) throws -> EventFacts {
+                let statement = try Facts.refundStatement(kind, of: charge, uuid: "\(id)", signedDate: signedDate)
+                return Facts.event(id, transaction: try charge.fact(), refundStatement: statement)
+            }
+            try await ledger.merge([event(1, .asked, coins, at: now - 60_000)])
+            let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
+            try await holder.runScript(
+                """
+                INSERT INTO appstore.consumption_policies (bundle_id, mode) VALUES ('com.example.app', 'backend');
+                SELECT appstore.give_consent('anna', 'terms 7');
+                SELECT appstore.answer_consumption('Production', '1000', true, 'DELIVERED', false);
+                """
+            )
+            try await holder.runScript("BEGIN; SELECT FROM appstore.consents FOR UPDATE")
+            async let forgotten: Void = ledger.database.withConnection { connection in
+                _ = try await connection.query("SELECT appstore.forget('anna')")
+            }
+            try await ledger.database.awaitLockWaiters(1)
+            let refund = try event(2, .refunded, coins.with { ($0.signedDay, $0.revocationDay) = (1, 1) }, at: now)
+            async let merged = ledger.merge([refund])
+            try await ledger.database.awaitLockWaiters(2)
+            try await holder.runScript("COMMIT")
+            _ = try await (forgotten, merged)
+            let calls = try await ledger.database.lines("SELECT concat_ws(' ', state, reason) FROM appstore.outbox")
+            #expect(calls == ["discarded forgotten"])
+            await holder.close()
+        }
+    }
+
     @Test func `a consumable that was neither posted nor linked leaves no contract`() async throws {
         try await LedgerFixture.with { ledger in
             let token = UUID()
@@ -140,6 +304,7 @@ struct MergeLockTests {
             let ordered = Facts.Charge(product: "coins", "1001", type: .consumable, onDay: 0, token: token)
             try await ledger.merge(coins, ordered.with { $0.contract = "1001" })
             try await ledger.createOrder(token, user: "anna", product: "coins")
+            try await ledger.merge([Facts.receiptEvent(1, receipts: [coins.receipt(.signedReceipt, onDay: 1)])])
             #expect(try await ledger.contracts() == [])
         }
     }

@@ -34,11 +34,11 @@ struct PgBouncerTests {
             try await services.expect("1100", from: "SELECT count(*)::text FROM appstore.outcomes WHERE result = 'rejected'")
             let asOperator = try services.bouncer.options(services.database, user: "appstore_operator")
             let connection = try await Connection.open(asOperator, logger: .silent)
-            try await connection.execute("CALL appstore.requeue_all(result => 'rejected')")
+            try await connection.execute("SELECT appstore.requeue(result => 'rejected')")
             await connection.close()
             try await services.expect(
                 "1100",
-                from: "SELECT sum(cardinality(event_ids))::text FROM appstore.audit_log WHERE action = 'requeue'"
+                from: "SELECT coalesce(sum(cardinality(event_ids)), 0)::text FROM appstore.audit_log WHERE action = 'requeue'"
             )
             try await services.expect("1100", from: "SELECT count(*)::text FROM appstore.outcomes WHERE result = 'rejected' AND run = 2")
             #expect(try await services.database.eventsNotExactlyOnce() == [])

@@ -32,7 +32,8 @@ struct PooledServices {
                 logger: .silent
             ) { binding.yield($0) }
             let keeping = MaintenanceService(pool: pools[1], logger: .silent)
-            let services: [any Service] = [pools[0], pools[1], pools[2], committer, keeping, try worker(pools[1]), api]
+            let repairs = RepairService(pool: pools[1], logger: .silent)
+            let services: [any Service] = [pools[0], pools[1], pools[2], committer, keeping, repairs, try worker(pools[1]), api]
             let group = ServiceGroup(configuration: .init(services: services.map { .init(service: $0) }, logger: .silent))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {

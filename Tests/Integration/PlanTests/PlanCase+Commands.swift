@@ -106,19 +106,21 @@ extension PlanCase {
         },
         .statement("timeline", as: "appstore_viewer") { "SELECT what FROM appstore.timeline('Production', \("\($0)"))" },
         .statement("explain", as: "appstore_viewer") { "SELECT appstore.explain(\(Int64($0)))" },
-        .statement("explain_user", as: "appstore_viewer", entries: 120, pages: 400) { "SELECT appstore.explain_user(\("user \($0)"))" },
+        .statement("explain_customer of a user", as: "appstore_viewer", entries: 120, pages: 400) {
+            "SELECT appstore.explain_customer(\("user \($0)"))"
+        },
         // Events are settled a second after another: one of each instant.
-        PlanCase("settled_events", as: "appstore_viewer", of: 20) { pool, keys in
+        PlanCase("find_events, the oldest first", as: "appstore_viewer", of: 20) { pool, keys in
             _ = try await pool.withConnection { connection in
                 try await connection.query(
                     """
-                    SELECT e.event_id FROM appstore.settled_events(
-                        (SELECT o.settled_at FROM appstore.outcomes AS o WHERE o.event_id = \(Int64(keys.lowerBound))), 0, 20) AS e
+                    SELECT e.event_id FROM appstore.find_events(
+                        oldest_first => true, max_rows => 20,
+                        after_at => (SELECT o.settled_at FROM appstore.outcomes AS o WHERE o.event_id = \(Int64(keys.lowerBound)))) AS e
                     """
                 )
             }
         },
-        .statement("settled_since", as: "appstore_viewer") { _ in "SELECT appstore.settled_since(20)" },
         .statement("inbox_status of an event", as: "appstore_viewer") {
             "SELECT state FROM appstore.inbox_status WHERE event_id = \(Int64($0))"
         },
@@ -129,26 +131,12 @@ extension PlanCase {
         .statement("discard of an event", as: "appstore_operator") {
             "SELECT appstore.discard_event(\(Int64(PlanScene.waiting + $0)), 'by test')"
         },
-        PlanCase("requeue step", as: "appstore_operator", of: 1000, entries: 8, pages: 20, warmUps: 0) { pool, _ in
-            try await take(1000, by: step("requeue", note: nil), in: pool)
-        },
-        PlanCase("discard step", as: "appstore_operator", of: 1000, entries: 8, pages: 25, warmUps: 0) { pool, _ in
-            try await take(1000, by: step("discard", note: "by test"), in: pool)
-        },
+        // Each repair is counted, and takes one step of a thousand events.
+        repair("requeue step", #"{"result": "failed"}"#, entries: 12),
+        repair("discard step", #"{"result": "failed"}"#, by: "discard", entries: 12),
         // An incident: the wanted events arrived last.
-        PlanCase("requeue by result", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(1), warmUps: 0) {
-            pool,
-            _ in
-            try await take(1000, by: "SELECT appstore.requeue_events(result => 'unhandled')", in: pool)
-        },
-        PlanCase("count by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 20, before: incident(2), warmUps: 0) {
-            pool,
-            _ in
-            try await take(1000, by: "SELECT appstore.requeue_events(result => 'unhandled', dry_run => true)", in: pool)
-        },
-        PlanCase("discard by outcome", as: "appstore_operator", of: 1000, entries: 8, pages: 40, warmUps: 0) { pool, _ in
-            try await take(1000, by: "SELECT appstore.discard_events('by test', result => 'unhandled')", in: pool)
-        },
+        repair("requeue by result", #"{"result": "unhandled"}"#, entries: 12, before: incident(1)),
+        repair("discard by result", #"{"result": "unhandled"}"#, by: "discard", entries: 12, before: incident(2)),
         // Counts up to ten thousand rows of a kind.
         PlanCase(
             "inbox_statistics",
@@ -165,18 +153,40 @@ extension PlanCase {
     /// The hash of a customer's key, which permits everything.
     static func keyHash(_ customer: Int) -> [UInt8] { Digest.sha256(Array("\(customer)".utf8)) }
 
-    /// The next thousand failed events.
-    private static func step(_ action: String, note: String?) -> Statement {
-        """
-        SELECT s.events FROM appstore.repair_step(
-            \(action), jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), \(note)) AS s
-        """
-    }
-
-    /// Expects a repair to change, or count, this many events.
-    private static func take(_ count: Int64, by statement: Statement, in pool: ConnectionPool) async throws {
-        let taken = try await pool.withConnection { try await $0.query(statement).first?.decode(0, as: Int64.self) }
-        #expect(taken == count, "\(statement.sql)")
+    /// A repair of a thousand events: its count, its beginning and its step.
+    static func repair(
+        _ name: String,
+        _ filter: String,
+        by action: String = "requeue",
+        entries: Int64,
+        before: String? = nil
+    ) -> PlanCase {
+        // No step is taken while a thousand events are due.
+        let calm = "UPDATE appstore.inbox_queue SET run_at = now() + interval '1 hour' WHERE run_at <= now();"
+        return PlanCase(
+            name,
+            as: "appstore_operator",
+            of: 1000,
+            entries: entries,
+            pages: 40,
+            before: (before ?? "") + calm,
+            warmUps: 0
+        ) { pool, _ in
+            try await pool.withConnection { connection in
+                let begun = try await connection.query(
+                    """
+                    SELECT r.repair_id, r.events FROM appstore.begin_repair(
+                        \(action), jsonb_populate_record(NULL::appstore.repair_filter, \(JSONText(filter))), 'by test', 1000) AS r
+                    """
+                )
+                #expect(try begun[0].decode("events", as: Int64.self) == 1000, "\(name)")
+                _ = try await connection.query("SELECT FROM appstore.take_repair_step()")
+                let repaired = try await connection.query(
+                    "SELECT repaired FROM appstore.repair_status WHERE repair_id = \(try begun[0].decode("repair_id", as: Int64.self))"
+                )
+                #expect(try repaired[0].decode("repaired", as: Int64.self) == 1000, "\(name)")
+            }
+        }
     }
 
     /// Makes the nth thousand of events from the end unhandled.

@@ -27,65 +27,42 @@ extension PlanCase {
     ]
 
     static let seeking: [PlanCase] = [
-        // Reads each outcome with that result once.
-        repair(
-            "requeue by reason",
-            entries: 20,
-            before: setResult(4, "rejected"),
-            "SELECT appstore.requeue_events(result => 'rejected', reason => 'sought')"
-        ),
-        // Reads each outcome once, and bodies only of matching ones.
+        // Reads each outcome with that result twice: for the count, and for the step.
+        repair("requeue by reason", #"{"result": "rejected", "reason": "sought"}"#, entries: 56, before: setResult(4, "rejected")),
+        // Reads each outcome that was settled since, and bodies only of matching ones.
         repair(
             "requeue by type, app and time",
-            entries: 75,
-            before: setResult(5, "applied"),
-            """
-            SELECT appstore.requeue_events(notification_type => 'SOUGHT', environment => 'Production', bundle_id => 'sought',
-                                    received_from => now() - interval '1 day', received_before => now() + interval '1 day')
-            """
+            #"{"notification_type": "SOUGHT", "environment": "Production", "bundle_id": "sought", "received_from": "yesterday"}"#,
+            entries: 24,
+            before: setResult(5, "applied")
         ),
-        repair(
+        PlanCase(
             "count by reason",
-            entries: 20,
+            as: "appstore_operator",
+            of: 1000,
+            entries: 26,
+            pages: 40,
             before: setResult(6, "rejected"),
-            "SELECT appstore.requeue_events(result => 'rejected', reason => 'sought', dry_run => true)"
-        ),
-        // The same events, which were only counted before.
-        repair(
-            "count of all by reason",
-            entries: 8,
-            whole: ["outcomes"],
-            "SELECT appstore.requeue_events(result => 'rejected', reason => 'sought', dry_run => true, max_events => NULL)"
-        ),
-        // The most outcomes that a step checks.
-        PlanCase("step in vain", as: "appstore_operator", of: 20_000, entries: 3, pages: 3, warmUps: 0) { pool, _ in
+            warmUps: 0
+        ) { pool, _ in
+            let counted = try await pool.withConnection {
+                try await $0.query("SELECT events FROM appstore.requeue(result => 'rejected', reason => 'sought', dry_run => true)")
+            }
+            #expect(try counted[0].decode("events", as: Int64.self) == 1000)
+        },
+        // The most outcomes that a search checks.
+        PlanCase("find_events in vain", as: "appstore_operator", of: 10_000, entries: 3, pages: 3, warmUps: 0) { pool, _ in
             let rows = try await pool.withConnection { connection in
                 try await connection.query(
                     """
-                    SELECT s.events FROM appstore.repair_step(
-                        'discard', jsonb_populate_record(NULL::appstore.repair_filter, '{"reason": "in_vain"}'), 'by test') AS s
+                    SELECT e.is_cut FROM appstore.find_events(
+                        jsonb_populate_record(NULL::appstore.repair_filter, '{"subtype": "in_vain"}')) AS e
                     """
                 )
             }
-            #expect(try rows.first?.decode("events", as: Int64.self) == 0)
+            #expect(try rows.map { try $0.decode("is_cut", as: Bool.self) } == [true])
         },
     ]
-
-    /// A repair, or a count, of a thousand events.
-    private static func repair(
-        _ name: String,
-        entries: Int64,
-        whole: Set<String> = [],
-        before: String? = nil,
-        _ statement: Statement
-    ) -> PlanCase {
-        PlanCase(name, as: "appstore_operator", of: 1000, entries: entries, pages: 40, whole: whole, before: before, warmUps: 0) {
-            pool,
-            _ in
-            let count = try await pool.withConnection { try await $0.query(statement).first?.decode(0, as: Int64.self) }
-            #expect(count == 1000, "\(name)")
-        }
-    }
 
     /// Gives the nth thousand of events from the end this result, as received just now.
     private static func setResult(_ nth: Int, _ result: String) -> String {

@@ -137,9 +137,8 @@ enum PlanScene {
         UNION ALL
         SELECT e + n, 'notification_v2', now() - interval '90 days', now() - interval '90 days', 1, 1, 'applied', NULL, 'Production', NULL
         FROM customers(n), (VALUES (3000000), (1000000000)) AS t (e);
-        INSERT INTO appstore.outcome_history
-        SELECT o.event_id, o.source, o.received_at, o.settled_at, 1, 1, 'failed', 'by_test', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-               now() - interval '90 days', 'by_test'
+        INSERT INTO appstore.outcome_history (event_id, source, received_at, settled_at, run, attempts, result, reason, replaced_at, replaced_by)
+        SELECT o.event_id, o.source, o.received_at, o.settled_at, 1, 1, 'failed', 'by_test', now() - interval '90 days', 'by_test'
         FROM appstore.outcomes AS o WHERE o.run = 2 AND o.event_id IN (SELECT n FROM customers(n));
         INSERT INTO appstore.audit_log (at, actor, action, event_ids) SELECT now(), 'by_test', 'requeue', ARRAY[n] FROM customers(n);
         INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data)

@@ -190,6 +190,60 @@ import Testing
         #expect(state.ended(retirement, at: .now) == State.Demand())
     }
 
+    @Test func `the users of a share hold no more than its limit, and the rest goes to others`() {
+        var state = State(limit: 3)
+        let share = state.addShare(of: 1, within: .whole)
+        #expect(state.addWaiter("a", of: share) == .opens)
+        // An attempt for a waiter that may have no connection anyway would only add one.
+        #expect(state.addWaiter("b", of: share) == .waits)
+        #expect(state.addWaiter("c") == .opens)
+        #expect(state.opened(1, at: .now).action.receiver == "a")
+        #expect(state.opened(2, at: .now).action.receiver == "c", "b waits for its share")
+        #expect(state.release(2, at: .now).isKept)
+        #expect(state.lease(of: share) == nil)
+        #expect(state.lease() == 2, "waiters of a full share are in the way of no other")
+        #expect(state.release(1, of: share, at: .now).receiver == "b")
+        #expect(state.release(2, at: .now).isKept)
+        #expect(state.release(1, of: share, at: .now).isKept)
+        #expect(state.lease(of: share) == 1)
+        #expect(state.leased == 1)
+    }
+
+    @Test func `a share within a share counts for both`() {
+        var state = State(limit: 4)
+        let outer = state.addShare(of: 2, within: .whole)
+        let inner = state.addShare(of: 1, within: outer)
+        for (number, share) in [inner, outer].enumerated() {
+            #expect(state.addWaiter("\(number)", of: share) == .opens)
+            #expect(state.opened(number, at: .now).action.receiver == "\(number)")
+        }
+        #expect(state.addWaiter("x", of: inner) == .waits)
+        #expect(state.addWaiter("y", of: outer) == .waits)
+        #expect(state.release(1, of: outer, at: .now).receiver == "y", "inner is full")
+        #expect(state.release(0, of: inner, at: .now).receiver == "x")
+        #expect(state.addWaiter("z") == .opens)
+    }
+
+    @Test func `a connection that is lost or retired makes room in its share`() {
+        var state = State(limit: 3)
+        let share = state.addShare(of: 1, within: .whole)
+        for (number, share) in [share, .whole, .whole].enumerated() {
+            #expect(state.addWaiter("\(number)", of: share) == .opens)
+            #expect(state.opened(number, at: .now).action.receiver == "\(number)")
+        }
+        #expect(state.addWaiter("a", of: share) == .waits)
+        #expect(state.addWaiter("b", of: share) == .waits)
+        #expect(state.release(1, at: .now).isKept)
+        let retired = state.retire(0, of: share)
+        #expect(retired != nil)
+        #expect(state.serveIdle()?.waiter == "a")
+        #expect(state.serveIdle()?.waiter == nil)
+        #expect(state.release(2, at: .now).isKept)
+        // The idle connection serves the waiter, so that none is opened.
+        #expect(state.lost(of: share, at: .now) == State.Demand())
+        #expect(state.serveIdle()?.waiter == "b")
+    }
+
     private func record(_ problem: Comment) {
         Issue.record(problem)
     }
@@ -206,9 +260,10 @@ extension PoolState {
     fileprivate mutating func addWaiter(
         _ continuation: Continuation,
         _ cancellation: CancellationFlag = CancellationFlag(),
+        of share: PoolShare = .whole,
         at now: Instant = .now
     ) -> WaitAction? {
-        guard case .waiting(let demand) = wait(continuation, cancellation, at: now) else { return nil }
+        guard case .waiting(let demand) = wait(continuation, cancellation, of: share, at: now) else { return nil }
         if let instant = demand.retryAt { return .retries(at: instant) }
         return demand.openings == 1 ? .opens : .waits
     }

@@ -1,6 +1,7 @@
 import PostgresTesting
 import Randomness
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 @testable import Postgres
@@ -23,6 +24,47 @@ import Testing
                 return try await group.reduce(into: Set<Int32>()) { $0.insert($1) }
             }
             #expect(pids.count <= 3)
+        }
+    }
+
+    @Test func `the users of a share take no connection from others, whatever happens to theirs`() async throws {
+        try await withPool(ConnectionPool.Configuration(maxConnections: 3)) { pool, _ in
+            let share = pool.share(of: 2)
+            let inUse = Count()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<40 {
+                    group.addTask {
+                        _ = try? await share.withConnection { connection in
+                            #expect(inUse.add(1) <= 2)
+                            defer { inUse.add(-1) }
+                            // Some break their connection.
+                            let end = number.isMultiple(of: 5) ? "pg_terminate_backend(pg_backend_pid())" : "1"
+                            _ = try await connection.query("SELECT \(unsafeRaw: end)")
+                        }
+                    }
+                    // The third connection is there for others meanwhile.
+                    group.addTask { _ = try await pool.withConnection { try await $0.query("SELECT 1") } }
+                }
+                try await group.waitForAll()
+            }
+            try await share.withConnection { _ in
+                try await share.withConnection { _ in
+                    let others = try await pool.withConnection { try await $0.backend() }
+                    #expect(others > 0)
+                    #expect(pool.slots.leased == 2)
+                }
+            }
+        }
+    }
+
+    @Test func `a task that waits too long for its share is told the limit of the share`() async throws {
+        try await withPool(ConnectionPool.Configuration(maxConnections: 3)) { pool, _ in
+            let share = pool.share(of: 1, acquireTimeout: .milliseconds(100))
+            let error = try await share.withConnection { _ in
+                try await postgresError { try await share.withConnection { try await $0.backend() } }
+            }
+            #expect(error.code == .poolExhausted)
+            #expect(error.message.hasSuffix("all 1 are in use"))
         }
     }
 
@@ -252,6 +294,18 @@ import Testing
             let pool = ConnectionPool(options: options, configuration: configuration, logger: .silent)
             try await body(pool, database)
             await pool.close()
+        }
+    }
+}
+
+private final class Count: Sendable {
+    private let value = Mutex(0)
+
+    @discardableResult
+    func add(_ change: Int) -> Int {
+        value.withLock { value in
+            value += change
+            return value
         }
     }
 }

@@ -28,14 +28,13 @@ struct RoleTests {
         case changeLedger = "UPDATE appstore.transactions SET price = 0"
         case forgetEffects = "DELETE FROM appstore.effect_log"
         case changeAudit = "DELETE FROM appstore.audit_log"
-        case requeue = "SELECT appstore.requeue_events(result => 'failed')"
-        case repairInside = "SELECT appstore.repair_outcomes('requeue', '{}', now(), '0', NULL, NULL)"
+        case requeue = "SELECT appstore.requeue(result => 'failed'), appstore.discard(result => 'failed', note => 'x')"
+        case repairInside = "SELECT appstore.repair_outcomes('requeue', '{}', now(), '0', 'x', NULL, NULL)"
         case createOrder = "SELECT appstore.create_order('user', 'product')"
         case derive = "SELECT appstore.derive_ledger('Production', '{}', '{}')"
         case timeline = "SELECT appstore.timeline('Production', '1')"
         case explain = "SELECT appstore.explain(1)"
-        case explainUser = "SELECT appstore.explain_user('a user')"
-        case readSettled = "SELECT FROM appstore.settled_events(now()), appstore.settled_since(1)"
+        case explainCustomer = "SELECT appstore.explain_customer('a user')"
         case readEntitlements = "SELECT FROM appstore.entitlements"
         case readRequests = "SELECT FROM appstore.consumption_requests"
         case readUnmatched = "SELECT FROM appstore.unmatched"
@@ -53,8 +52,8 @@ struct RoleTests {
         case applyPolicies = "SELECT FROM appstore.apply_consumption_policies(), appstore.consumption_statistics()"
         case changePolicies = "UPDATE appstore.consumption_policies SET mode = 'off'"
         case digest = "SELECT appstore.state_digest('Production')"
-        case repairInSteps = "SELECT appstore.repair_step('discard', ROW('failed', NULL, NULL, NULL, NULL, NULL, NULL, NULL), 'x')"
-        case repairAll = "CALL appstore.requeue_all(result => 'failed')"
+        case repairStepInside = "SELECT appstore.repair_step(NULL)"
+        case readRepairs = "SELECT FROM appstore.repairs"
         case age = "SELECT appstore.expire('rejected_bodies')"
         case ageNotifications = "SELECT appstore.expire_notifications()"
         case dropPartition = "SELECT appstore.drop_aged_partition()"
@@ -103,7 +102,7 @@ struct RoleTests {
         case endSession = "SELECT appstore.end_console_session(1)"
         case showBody = "SELECT appstore.show_body(1, 'x')"
         case lookForConsole =
-            "SELECT FROM appstore.find_events(NULL), appstore.ownership_of('Production', '{}'), appstore.explain_contract('Production', '1'), appstore.repair_status"
+            "SELECT FROM appstore.find_events(NULL), appstore.ownership_of('Production', '{}'), appstore.repair_status"
         case beginRepair = "SELECT appstore.begin_repair('requeue', NULL, 'x', 1), appstore.stop_repair(1) WHERE false"
         case takeRepairStep = "SELECT appstore.take_repair_step()"
         case makeTable = "CREATE TABLE appstore.mine ()"
@@ -119,26 +118,26 @@ struct RoleTests {
                 .readBodies, .claim, .settle, .readOutcomes, .readStatus, .readLedger, .changeLedger, .readUnmatched, .readEffects,
                 .readEffectLog, .explain,
                 .age, .ageNotifications, .dropPartition, .preparePartitions, .sequenceFeed, .ageFeed, .serveEndpoint, .walkHistory,
-                .askAboutCertificates, .readCertificates, .applyPolicies, .reconcile, .recordFound, .askForImports,
+                .askAboutCertificates, .readCertificates, .applyPolicies, .reconcile, .recordFound, .askForImports, .takeRepairStep,
             ]
         ),
         (
             "appstore_operator",
             [
                 .readOutcomes, .readStatus, .readLedger, .requeue, .timeline, .readEntitlements, .readRequests, .readUnmatched,
-                .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .repairInSteps, .repairAll, .changeAges,
-                .readMaintenance, .forget, .digest, .explain, .explainUser, .readSettled, .enableFeed, .readFeed, .readEndpoints,
+                .readOrders, .readEffects, .readEffectLog, .unlink, .answerRequest, .changeAges,
+                .readMaintenance, .forget, .digest, .explain, .explainCustomer, .enableFeed, .readFeed, .readEndpoints,
                 .makeEndpoint,
                 .redeliver, .readCertificates, .listRevoked, .ignoreRevocation, .decideRequest, .recordConsent, .readConsents,
                 .changePolicies, .readHistory, .setHistoryMode, .readReconciliation, .askNow, .readImports, .makeImport, .goLive,
-                .readReports, .writeRates, .logInToConsole, .readSessions, .endSession, .lookForConsole, .beginRepair,
+                .readReports, .writeRates, .logInToConsole, .readSessions, .endSession, .lookForConsole, .beginRepair, .takeRepairStep,
             ]
         ),
         (
             "appstore_viewer",
             [
                 .readOutcomes, .readStatus, .readLedger, .timeline, .readEntitlements, .readRequests, .readUnmatched, .readOrders,
-                .readEffects, .readEffectLog, .digest, .explain, .explainUser, .readSettled,
+                .readEffects, .readEffectLog, .digest, .explain, .explainCustomer,
                 .readMaintenance, .readFeed, .readEndpoints, .readCertificates, .listRevoked, .readConsents, .readHistory,
                 .readReconciliation, .readImports, .readReports, .logInToConsole, .readSessions, .lookForConsole,
             ]
@@ -152,7 +151,7 @@ struct RoleTests {
             ]
         ),
         // It has the rights of viewer, operator and bodies only in transactions that take them.
-        ("appstore_console", [.findSession, .takeRepairStep]),
+        ("appstore_console", [.findSession]),
     ]
 
     @Test(arguments: allowed)
@@ -188,6 +187,17 @@ struct RoleTests {
             try await connection.query("SELECT current_setting(\(parameter)) AS value").first?.decode("value", as: String.self)
         }
         #expect(found == value)
+    }
+
+    @Test func `PostgreSQL compiles no statement of any role`() async throws {
+        let database = try await InboxDatabase.make()
+        let compiling = try await database.lines(
+            """
+            SELECT r.rolname FROM pg_roles AS r LEFT JOIN pg_db_role_setting AS s ON s.setrole = r.oid AND s.setdatabase = 0
+            WHERE r.rolname ~ '^appstore_' AND r.rolcanlogin AND ('jit=off' = ANY (s.setconfig)) IS NOT TRUE
+            """
+        )
+        #expect(compiling.isEmpty)
     }
 
     @Test(arguments: ["appstore_ingest", "appstore_worker", "appstore_operator", "appstore_backend", "appstore_api", "appstore_console"])

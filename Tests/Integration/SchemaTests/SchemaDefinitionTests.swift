@@ -7,7 +7,7 @@ import Testing
 /// Functions, views and privileges, which are replaced when they differ.
 struct SchemaDefinitionTests {
     private static func answer(_ value: Int) -> String {
-        "CREATE FUNCTION appstore.answer() RETURNS integer LANGUAGE sql AS 'SELECT \(value)';"
+        "CREATE OR REPLACE FUNCTION appstore.answer() RETURNS integer LANGUAGE sql AS 'SELECT \(value)';"
     }
 
     @Test func `a changed file is applied, and objects that no file creates are dropped`() async throws {
@@ -16,7 +16,7 @@ struct SchemaDefinitionTests {
         #expect(try await database.migrate(manifest.defining(Self.answer(1))).isRedefined)
         #expect(try await database.lines("SELECT appstore.answer()::text") == ["1"])
         // The result has another type, which CREATE OR REPLACE does not permit.
-        let other = "CREATE FUNCTION appstore.answer() RETURNS text LANGUAGE sql AS $$SELECT 'two'$$;"
+        let other = "CREATE OR REPLACE FUNCTION appstore.answer() RETURNS text LANGUAGE sql AS $$SELECT 'two'$$;"
         #expect(try await database.migrate(manifest.defining(other)).isRedefined)
         #expect(try await database.lines("SELECT appstore.answer()") == ["two"])
         #expect(try await database.migrate(manifest).isRedefined)
@@ -77,24 +77,36 @@ struct SchemaDefinitionTests {
     @Test(arguments: [
         ("DROP INDEX appstore.audit_log_by_event", "missing: index appstore.audit_log_by_event"),
         ("ALTER TABLE appstore.audit_log ALTER COLUMN note SET NOT NULL", "different: table appstore.audit_log"),
-        ("CREATE INDEX mine ON appstore.audit_log (note)", "unknown: index appstore.mine"),
+        ("ALTER TABLE appstore.products DROP CONSTRAINT products_pkey CASCADE", "missing: constraint products_pkey on appstore.products"),
+        ("ALTER TABLE appstore.products ADD COLUMN mine text", "different: table appstore.products"),
     ])
-    func `a manual change of a table is reported and left alone`(script: String, line: String) async throws {
+    func `a manual change of a table is an error of migrate, which changes nothing`(script: String, line: String) async throws {
         let database = try await InboxDatabase.make()
         try await database.run(script)
-        #expect(try await database.differences() == [line])
-        #expect(try await database.migrate().isEmpty)
-        #expect(try await database.differences() == [line])
+        let differences = try await database.differences()
+        #expect(differences.contains(line), "\(differences)")
+        for manifest in [SchemaManifest(), SchemaManifest().defining(Self.answer(1)), SchemaManifest().adding("SELECT 1;")] {
+            let error = await #expect(throws: SchemaError.self) { try await database.migrate(manifest) }
+            #expect(error?.code == .different)
+            #expect(error?.description.contains(line) == true, "\(error?.description ?? "")")
+        }
+        #expect(try await database.differences() == differences)
     }
 
-    @Test func `a foreign view on the schema is named before anything is dropped`() async throws {
+    @Test(arguments: [
+        ("CREATE INDEX mine ON appstore.audit_log (note)", "unknown: index appstore.mine"),
+        ("ALTER TABLE appstore.audit_log ADD CONSTRAINT mine CHECK (note <> 'x')", "unknown: constraint mine on appstore.audit_log"),
+        ("CREATE TABLE appstore.mine (); ALTER TABLE appstore.mine OWNER TO appstore_owner", "unknown: table appstore.mine"),
+        ("ALTER TABLE appstore.contracts SET (fillfactor = 50)", "different: settings of appstore.contracts"),
+        ("ALTER TABLE appstore.fx_rates REPLICA IDENTITY FULL", "unknown: settings of appstore.fx_rates"),
+    ])
+    func `an operator's own objects and settings are reported by --check, and stay`(script: String, line: String) async throws {
         let database = try await InboxDatabase.make()
-        try await database.run("CREATE VIEW public.my_report AS SELECT event_id FROM appstore.failed")
-        let manifest = SchemaManifest().defining(Self.answer(1))
-        let error = await #expect(throws: SchemaError.self) { try await database.migrate(manifest) }
-        #expect(error?.code == .hasDependents)
-        #expect(error?.description.contains("public.my_report") == true, "\(error?.description ?? "")")
-        #expect(try await database.differences().isEmpty)
+        try await database.run(script)
+        #expect(try await database.differences().contains(line))
+        #expect(try await database.migrate().isEmpty)
+        #expect(try await database.migrate(SchemaManifest().defining(Self.answer(1))).isRedefined)
+        #expect(try await database.differences().contains(line))
     }
 
     @Test func `prepared statements still work after all definitions are replaced`() async throws {

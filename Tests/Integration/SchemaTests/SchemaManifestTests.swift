@@ -1,4 +1,5 @@
 import Foundation
+import InboxTesting
 import SQL
 import Testing
 
@@ -46,6 +47,15 @@ struct SchemaManifestTests {
         #expect(breaking.isBreaking && !breaking.isConcurrent)
         let concurrent = SchemaStep(file: SchemaFile(name: "steps/0003_b", text: "-- concurrently\nSELECT 1;\n-- breaking\n"))
         #expect(concurrent.isConcurrent && !concurrent.isBreaking)
+    }
+
+    @Test func `functions and views are replaced, so that what depends on them can stay`() {
+        for file in SchemaManifest().functions + SchemaManifest().views {
+            let made = file.text.matches(
+                of: #/^CREATE (?<how>OR REPLACE )?(FUNCTION|PROCEDURE|AGGREGATE|VIEW|TRIGGER) /#.anchorsMatchLineEndings()
+            )
+            #expect(!made.isEmpty && made.allSatisfy { $0.output.how != nil }, "\(file.name)")
+        }
     }
 
     @Test func `tables and steps never replace existing objects`() {

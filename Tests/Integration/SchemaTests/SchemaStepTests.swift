@@ -32,15 +32,23 @@ struct SchemaStepTests {
         #expect(try await database.lines(Self.contract) == ["2"])
     }
 
-    @Test func `a step that fails leaves those before it applied`() async throws {
+    @Test(arguments: [
+        ("SELECT 1/0;", "", "steps/0003_fail: division by zero"),
+        ("SELECT 1;", "CREATE NONSENSE", "functions/test/mine: syntax error"),
+        ("DROP INDEX appstore.audit_log_by_event;", "", "missing: index appstore.audit_log_by_event"),
+        ("ALTER TABLE appstore.audit_log ADD COLUMN more text;", "", "different: table appstore.audit_log"),
+    ])
+    func `an upgrade that fails has changed nothing`(step: String, definition: String, error text: String) async throws {
         let database = try await InboxDatabase.make()
-        let first = SchemaManifest().adding("CREATE TABLE appstore.more (id bigint);")
-        let both = first.adding("CREATE TABLE appstore.other (id bigint); SELECT 1/0;", name: "steps/0003_fail")
-        let error = await #expect(throws: SchemaError.self) { try await database.migrate(both) }
-        #expect(error?.description.hasPrefix("steps/0003_fail: ") == true)
-        #expect(try await database.lines(Self.history).count == 2)
-        #expect(try await database.lines("SELECT coalesce(to_regclass('appstore.other')::text, 'none')") == ["none"])
-        #expect(try await database.migrate(first).isRedefined)
+        let before = try await database.fingerprint()
+        let next = SchemaManifest().adding("-- breaking\nDROP VIEW appstore.failed; CREATE TABLE appstore.more (id bigint);")
+            .adding(step, name: "steps/0003_fail").defining(definition)
+        let error = await #expect(throws: SchemaError.self) { try await database.migrate(next) }
+        #expect(error?.description.contains(text) == true, "\(error?.description ?? "")")
+        #expect(try await database.fingerprint() == before)
+        #expect(try await database.lines(Self.history) == ["1 tables f"])
+        #expect(try await database.lines(Self.contract) == ["1"])
+        #expect(try await database.migrate().isEmpty)
     }
 
     @Test func `a breaking step raises the contract after the last batch of earlier workers`() async throws {
@@ -60,18 +68,87 @@ struct SchemaStepTests {
         #expect(try await database.lines(Self.contract) == ["2"])
     }
 
-    @Test func `a concurrent step runs each statement in its own transaction and waits for open ones`() async throws {
+    private static let concurrent = SchemaManifest().adding(
+        """
+        -- concurrently
+        SELECT format('CREATE INDEX CONCURRENTLY IF NOT EXISTS %I ON appstore.%I (note)', name || '_by_note', name)
+        FROM unnest(ARRAY['audit_log', 'owner_links']) AS name
+        """
+    )
+    private static let made: Statement = """
+        SELECT i.indexrelid::regclass::text FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+        WHERE i.indisvalid AND c.relname LIKE '%\\_by\\_note' ORDER BY 1
+        """
+    private static let invalid: Statement = "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"
+
+    @Test func `a concurrent step makes indexes`() async throws {
         let database = try await InboxDatabase.make()
-        let next = SchemaManifest().adding(
-            """
-            -- concurrently
-            SELECT format('CREATE INDEX CONCURRENTLY IF NOT EXISTS %I ON appstore.%I (note)', name || '_by_note', name)
-            FROM unnest(ARRAY['audit_log', 'owner_links']) AS name
-            """
-        )
-        #expect(try await database.migrate(next).steps.count == 1)
-        let made = try await database.lines("SELECT indexname::text FROM pg_indexes WHERE indexname LIKE '%\\_by\\_note' ORDER BY 1")
-        #expect(made == ["audit_log_by_note", "owner_links_by_note"])
-        #expect(try await database.migrate(next).isEmpty)
+        #expect(try await database.migrate(Self.concurrent).steps == ["steps/0002_change"])
+        #expect(try await database.lines(Self.made) == ["appstore.audit_log_by_note", "appstore.owner_links_by_note"])
+        #expect(try await database.lines(Self.history) == ["1 tables f", "2 steps/0002_change f"])
+        #expect(try await database.migrate(Self.concurrent).isEmpty)
+    }
+
+    /// How the making of an index ends early.
+    enum Interruption: String, CaseIterable {
+        case cancel, terminate
+    }
+
+    @Test(arguments: Interruption.allCases)
+    func `an index that is interrupted while it is made is made again`(by interruption: Interruption) async throws {
+        let database = try await InboxDatabase.make()
+        try await database.withConnection { holder in
+            // CREATE INDEX CONCURRENTLY waits for older snapshots, after it has put the invalid index into the catalogue.
+            try await holder.runScript("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM appstore.fence")
+            async let interrupted: SchemaChanges? = {
+                do { return try await database.migrate(Self.concurrent) } catch { return nil }
+            }()
+            let waiting =
+                "FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX%' AND datname = current_database() AND wait_event_type = 'Lock'"
+            try await database.withConnection { observer in
+                try await eventually("the index waits for the transaction") {
+                    try await observer.query("SELECT \(unsafeRaw: waiting) AND EXISTS (SELECT FROM pg_index WHERE NOT indisvalid)").count
+                        == 1
+                }
+                try await observer.execute("SELECT \(unsafeRaw: "pg_\(interruption)_backend(pid) \(waiting)")")
+            }
+            #expect(await interrupted == nil)
+            // After the end of its session the next run drops it.
+            #expect(try await database.lines(Self.invalid) == (interruption == .cancel ? [] : ["appstore.audit_log_by_note"]))
+            #expect(try await database.lines(Self.history) == ["1 tables f"])
+            try await holder.runScript("COMMIT")
+        }
+        #expect(try await database.migrate(Self.concurrent).steps == ["steps/0002_change"])
+        #expect(try await database.lines(Self.made) == ["appstore.audit_log_by_note", "appstore.owner_links_by_note"])
+        #expect(try await database.lines(Self.invalid) == [])
+    }
+
+    @Test func `a concurrent step indexes a column that an earlier step adds, and a partitioned table`() async throws {
+        let database = try await InboxDatabase.make()
+        let next = try await SchemaManifest()
+            .inserting(
+                "ALTER TABLE appstore.products ADD COLUMN more text; CREATE INDEX products_by_more ON appstore.products (more);\n",
+                before: "COMMENT ON TABLE appstore.products",
+                in: "tables/60_shop"
+            )
+            .withFingerprint()
+            .adding("ALTER TABLE appstore.products ADD COLUMN more text;")
+            .adding(
+                "-- concurrently\nVALUES ('CREATE INDEX CONCURRENTLY IF NOT EXISTS products_by_more ON appstore.products (more)')",
+                name: "steps/0003_index"
+            )
+            .adding(
+                """
+                -- concurrently
+                SELECT format('CREATE INDEX CONCURRENTLY IF NOT EXISTS %I ON %s (attempts)', i.inhrelid::regclass, i.inhrelid::regclass)
+                FROM pg_inherits AS i WHERE i.inhparent = 'appstore.outcomes'::regclass
+                UNION ALL
+                SELECT 'CREATE INDEX IF NOT EXISTS outcomes_by_attempts ON appstore.outcomes (attempts)'
+                """,
+                name: "steps/0004_index"
+            )
+        #expect(try await database.migrate(next).steps.count == 3)
+        #expect(try await database.differences(next) == ["unknown: index appstore.outcomes_by_attempts"])
+        #expect(try await database.lines(Self.invalid) == [])
     }
 }

@@ -67,7 +67,9 @@ struct NotificationTests {
             #expect(try await scene.outcome(of: event) == "unhandled unknown_notification")
             #expect(try await scene.count(of: "transactions", "contracts", "effects", "inbox") == [1, 1, 1, 1])
             let requeued = try await scene.database.withConnection(user: "appstore_operator") { connection in
-                try await connection.query("SELECT appstore.requeue_events(result => 'unhandled') AS n")[0].decode("n", as: Int64.self)
+                let begun = try await connection.query("SELECT events FROM appstore.requeue(result => 'unhandled')")
+                try await connection.execute("SELECT appstore.take_repair_step()")
+                return try begun[0].decode("events", as: Int64.self)
             }
             #expect(requeued == 1)
             #expect(try await scene.outcome(of: event) == "unhandled unknown_notification")

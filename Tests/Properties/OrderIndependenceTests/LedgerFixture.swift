@@ -29,8 +29,10 @@ struct LedgerFixture {
     /// - Parameter options: of CREATE DATABASE, such as a locale.
     static func open(options: String = "", isTold: Bool = false) async throws -> LedgerFixture {
         let database = try await InboxDatabase.make(options: options)
-        // Detects deadlocks quickly.
         try await database.withConnection { connection in
+            // Refuses updates and deletions in tables whose rows it cannot tell apart.
+            _ = try await connection.execute("CREATE PUBLICATION everything FOR ALL TABLES")
+            // Detects deadlocks quickly.
             _ = try await connection.execute("ALTER DATABASE \(identifier: database.name) SET deadlock_timeout = '20ms'")
             for (product, days) in days {
                 _ = try await connection.execute(

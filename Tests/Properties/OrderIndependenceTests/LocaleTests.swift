@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// C, ICU, and a libc locale that does not sort by bytes, if one is installed.
+    /// C, ICU where PostgreSQL has it, and a libc locale that does not sort by bytes, if one is installed.
     private static func locales() async throws -> [String] {
         let database = try await TestCluster.shared.makeDatabase()
         let installed = try await database.lines(
@@ -38,6 +38,7 @@ import Testing
             """
         )
         try await database.drop()
-        return ["", "LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"] + installed.map { "LOCALE \($0)" }
+        let icu = try await TestCluster.shared.hasICU() ? ["LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"] : []
+        return [""] + icu + installed.map { "LOCALE \($0)" }
     }
 }

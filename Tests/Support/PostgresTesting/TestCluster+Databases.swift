@@ -45,6 +45,13 @@ extension TestCluster {
         TestDatabase(name: name, cluster: self)
     }
 
+    /// Whether this build of PostgreSQL has ICU and so its collations.
+    package func hasICU() async throws -> Bool {
+        try await started().withConnection { connection in
+            try await !connection.query("SELECT FROM pg_collation WHERE collprovider = 'i' LIMIT 1").isEmpty
+        }
+    }
+
     /// Makes an empty database.
     ///
     /// - Parameter options: Options of CREATE DATABASE, such as a locale.

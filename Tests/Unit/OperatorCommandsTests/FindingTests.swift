@@ -1,3 +1,4 @@
+import HTTPRequesting
 import Testing
 
 @testable import Commands
@@ -45,6 +46,56 @@ struct FindingTests {
         #expect(DoctorCheck.judge("POST", answer).status == expected)
     }
 
+    @Test(arguments: [("off", 11_000_000_000, Finding.Status.warning), ("off", 9_000_000_000, .ok), ("zstd", 11_000_000_000, .ok)])
+    func `only a large database needs a compressed log`(setting: String, bytes: Int, status: Finding.Status) {
+        #expect(DoctorCheck.compression(setting, databaseBytes: Int64(bytes)).status == status)
+    }
+
+    @Test(arguments: [(100, 20, Finding.Status.ok), (5, 20, .ok), (20, 21, .warning), (22, 21, .ok)] as [(Int64, Int64, Finding.Status)])
+    func `most checkpoints are to come on time`(timed: Int64, requested: Int64, status: Finding.Status) {
+        #expect(DoctorCheck.checkpoints(timed: timed, requested: requested, "1.0 GB, each 5min").status == status)
+    }
+
+    @Test(
+        arguments: [
+            (3200, 21, 20, Finding.Status.ok), (3201, 21, 20, .warning), (10, 320, 20, .ok), (10, 321, 20, .warning), (10, 6500, 0, .ok),
+        ] as [(Int64, Int64, Int64, Finding.Status)]
+    )
+    func `half of the room for locks stays free, and all sessions can read all partitions`(
+        held: Int64,
+        ofStatement: Int64,
+        sessions: Int64,
+        status: Finding.Status
+    ) {
+        #expect(DoctorCheck.locks(held: held, slots: 6400, ofStatement: ofStatement, sessions: sessions).status == status)
+    }
+
+    @Test(
+        arguments: [
+            (250_000_000, 1, Finding.Status.ok), (250_000_001, 1, .warning), (1, 250_000_001, .warning), (1_600_000_001, 1, .failure),
+        ] as [(Int64, Int64, Finding.Status)]
+    )
+    func `rows that autovacuum does not freeze are named long before the server stops`(
+        database: Int64,
+        table: Int64,
+        status: Finding.Status
+    ) {
+        let finding = DoctorCheck.transactionIDs(
+            databaseAge: database,
+            tableAge: table,
+            oldestTable: "orders",
+            freezeMaxAge: 200_000_000
+        )
+        #expect(finding.status == status)
+    }
+
+    @Test func `a few events do not make a last partition a problem, nor do fifty partitions`() {
+        #expect(DoctorCheck.lastPartitions(100_000_000).status == .ok)
+        #expect(DoctorCheck.lastPartitions(100_000_001).status == .warning)
+        #expect(DoctorCheck.partitionCounts([("inbox", 60), ("outcomes", 52)]).status == .ok)
+        #expect(DoctorCheck.partitionCounts([("inbox", 2), ("outcomes", 61)]).status == .warning)
+    }
+
     private let report = FindingReport(findings: [
         (.settings, .ok("settings", "ingest can start with them")), (.database, .warning("clock", "2.0 s behind", "set it")),
         (.database, .failure("schema", "the schema\u{1B}[2J is version 0", "run `migrate`")),
@@ -73,12 +124,12 @@ struct FindingTests {
 
     @Test(
         arguments: [
-            ("https://a.example", "https://a.example:443/apple/v2/notifications"),
-            ("http://[::1]:8080/", "http://[::1]:8080/apple/v2/notifications"),
-            ("https://a.example/in", "https://a.example:443/in"), ("ftp://a.example", nil), ("a.example", nil), ("https://", nil),
+            ("https://a.example", "true a.example 443 /apple/v2/notifications"),
+            ("http://[::1]:8080/", "false ::1 8080 /apple/v2/notifications"),
+            ("https://a.example/in", "true a.example 443 /in"), ("ftp://a.example", nil), ("a.example", nil), ("https://", nil),
         ] as [(String, String?)]
     )
     func `a public URL without a path gets the one of notifications`(text: String, expected: String?) {
-        #expect(PublicURL(text)?.text == expected)
+        #expect(PublicURL(text).map { "\($0.isTLS) \($0.host) \($0.port) \($0.address.target)" } == expected)
     }
 }

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import Commands
-@testable import Postgres
 
 /// A repair in steps, and its output on the command line.
 struct RepairProgressTests {
@@ -18,52 +17,5 @@ struct RepairProgressTests {
         #expect(RepairProgress(expected: 1_000_000, repaired: 1_000_001).percent == 99)
         #expect(RepairProgress(expected: 0, repaired: 10).percent == 0)
         #expect(RepairProgress(expected: 5, repaired: 7).words(after: .seconds(1)).hasSuffix("about 0 s left"))
-    }
-
-    /// Scripted answers of the database.
-    private final class Script {
-        var answers: [Result<RepairStep, PostgresError>]
-        private(set) var asked: [String?] = []
-        private(set) var pauses: [Duration] = []
-        private(set) var reported: [Int] = []
-
-        init(_ answers: [Result<RepairStep, PostgresError>]) { self.answers = answers }
-
-        func run() async throws -> Int {
-            try await SteppedRepair(
-                step: { progress in
-                    self.asked.append(progress)
-                    return try self.answers.removeFirst().get()
-                },
-                pause: { self.pauses.append($0) },
-                report: { step, _ in self.reported.append(step.repaired) }
-            ).run()
-        }
-    }
-
-    private func answer(_ repaired: Int, _ progress: String, isDone: Bool = false) -> Result<RepairStep, PostgresError> {
-        .success(RepairStep(repaired: repaired, isDone: isDone, pause: .milliseconds(800), progress: progress))
-    }
-
-    @Test func `each step starts where the last one ended, after the pause that it returned`() async throws {
-        let script = Script([answer(1000, "a"), answer(1000, "b"), answer(1500, "c", isDone: true)])
-        #expect(try await script.run() == 1500)
-        #expect(script.asked == [nil, "a", "b"])
-        #expect(script.pauses == [.milliseconds(800), .milliseconds(800)])
-        #expect(script.reported == [1000], "the second step only waited")
-    }
-
-    @Test func `a step that conflicts with another transaction is repeated later`() async throws {
-        let conflict = PostgresError(.sql, "canceling statement due to lock timeout", sqlState: .lockNotAvailable)
-        let script = Script([answer(1000, "a"), .failure(conflict), answer(1200, "b", isDone: true)])
-        #expect(try await script.run() == 1200)
-        #expect(script.asked == [nil, "a", "a"])
-        #expect(script.pauses == [.milliseconds(800), SteppedRepair.lockPause])
-    }
-
-    @Test func `any other error ends the repair`() async throws {
-        let script = Script([answer(1000, "a"), .failure(PostgresError(.connectionLost, "the server has gone"))])
-        await #expect(throws: PostgresError.self) { _ = try await script.run() }
-        #expect(script.asked == [nil, "a"])
     }
 }

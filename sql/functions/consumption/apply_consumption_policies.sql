@@ -12,11 +12,14 @@ BEGIN
     -- 1. Default answers where nothing else was decided. decide_consumption checks under the request's lock.
     decided := 0;
     FOR v_request IN
-        SELECT r.environment, r.transaction_id, p.delivery, p.sample, p.percentage, p.preference
-        FROM appstore.consumption_requests AS r CROSS JOIN LATERAL appstore.consumption_policy(r.bundle_id, r.product_id) AS p
-        WHERE r.due_at > statement_timestamp() AND r.due_at <= statement_timestamp() + interval '2 hours' AND r.state = 'waiting'
-          AND r.decided_at IS NULL AND p.mode = 'default' AND r.is_expected
-        ORDER BY r.due_at LIMIT 500
+        SELECT due.* FROM (
+            SELECT r.environment, r.transaction_id, p.delivery, p.sample, p.percentage, p.preference
+            FROM appstore.consumption_requests AS r CROSS JOIN LATERAL appstore.consumption_policy(r.bundle_id, r.product_id) AS p
+            WHERE r.due_at > statement_timestamp() AND r.due_at <= statement_timestamp() + interval '2 hours' AND r.state = 'waiting'
+              AND r.decided_at IS NULL AND p.mode = 'default' AND r.is_expected
+            ORDER BY r.due_at LIMIT 500
+        ) AS due
+        ORDER BY due.environment, due.transaction_id -- as a merge locks requests
     LOOP
         decided := decided + (
             SELECT (d.refusal IS NULL)::integer

@@ -168,19 +168,21 @@ CREATE OR REPLACE FUNCTION appstore.make_feed_partitions(p_head appstore.feed_he
 LANGUAGE plpgsql AS $$
 DECLARE
     v_size bigint := p_head.partition_to - p_head.partition_from;
+    v_age  interval := appstore.feed_partition_age();
     v_name text;
 BEGIN
-    -- A partition is to last between one day and four.
+    -- A partition is to last between one such age and four.
     v_size := CASE WHEN v_size = 0 THEN 10000
-                   WHEN p_head.partition_since > p_now - interval '1 day' THEN least(v_size * 2, 10000000)
-                   WHEN p_head.partition_since < p_now - interval '4 days' THEN greatest(v_size / 2, 1000)
+                   WHEN p_head.partition_since > p_now - v_age THEN least(v_size * 2, 100000000)
+                   WHEN p_head.partition_since < p_now - 4 * v_age THEN greatest(v_size / 2, 1000)
                    ELSE v_size END;
     WHILE p_head.partition_to <= p_last LOOP
         p_head.partition_from := p_head.partition_to;
         p_head.partition_to := p_head.partition_from + v_size;
         p_head.partition_since := p_now;
         v_name := 'feed_from_' || p_head.partition_from;
-        EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.feed INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_name);
+        EXECUTE format('CREATE TABLE appstore.%I (LIKE appstore.feed INCLUDING CONSTRAINTS INCLUDING INDEXES) '
+                       'WITH (autovacuum_vacuum_scale_factor = 0.02)', v_name);
         EXECUTE format('ALTER TABLE appstore.feed ATTACH PARTITION appstore.%I FOR VALUES FROM (%s) TO (%s)', v_name, p_head.partition_from,
                        p_head.partition_to);
     END LOOP;
@@ -188,4 +190,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.make_feed_partitions IS
-    'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than a day.';
+    'Makes the partitions for the positions up to p_last, and returns the head with the newest one. Larger ones where they fill in less than '
+    'appstore.feed_partition_age.';
+
+CREATE OR REPLACE FUNCTION appstore.feed_partition_age() RETURNS interval
+LANGUAGE sql STABLE AS $$ SELECT greatest(r.feed / 25, interval '1 day') FROM appstore.retention AS r $$;
+COMMENT ON FUNCTION appstore.feed_partition_age IS
+    'How long a partition of the feed is to last at least: a twenty-fifth of the age of the feed, so that there are some 25, twice as many '
+    'where a consumer is behind.';

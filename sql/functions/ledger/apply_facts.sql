@@ -209,6 +209,6 @@ $$;
 COMMENT ON FUNCTION appstore.apply_facts IS
     'Derives what these changes mean, and records effects; returns the ids of the effects that are new. p_transaction_ids: all transactions that '
     'were written; p_candidates: those of them that are the only one of their contract (p_candidate_contracts) here, whose contract is locked and '
-    'whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: contracts whose renewal registers were '
-    'written. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a period the id that it '
-    'would have if the fact did not name the period, else null.';
+    'whose renewal register is in p_renewals; p_contract_ids: contracts with new posts; p_renewals: all contracts whose rows '
+    'the caller has written or locked. The p_effect_ids and following arrays are the effects, by position; p_other_effect_ids: of the grant of a '
+    'period the id that it would have if the fact did not name the period, else null.';

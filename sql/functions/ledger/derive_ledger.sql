@@ -19,11 +19,13 @@ BEGIN
         v_tokens := ARRAY(SELECT unnest(v_affected.tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
         v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
         EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
-        IF cardinality(v_tokens) > 0 THEN
-            PERFORM appstore.lock_orders(p_environment, v_tokens, cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0);
+        IF cardinality(v_tokens) > 0 AND cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0 THEN
+            PERFORM appstore.lock_orders(p_environment, v_tokens);
+        ELSIF cardinality(v_tokens) > 0 THEN
+            PERFORM appstore.lock_found_orders(p_environment, v_tokens);
         END IF;
         IF cardinality(v_contracts) > 0 THEN
-            PERFORM appstore.lock_contracts(p_environment, v_contracts);
+            PERFORM appstore.lock_found_contracts(p_environment, v_contracts);
         END IF;
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
@@ -54,5 +56,5 @@ END
 $$;
 COMMENT ON FUNCTION appstore.derive_ledger IS
     'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), '
-    'orders made (p_tokens) and renewal registers (p_renewals). The caller has locked the contracts that it knows of. Fails with '
+    'orders made (p_tokens) and other rows of contracts (p_renewals). The caller has locked the contracts that it knows of. Fails with '
     'deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction. Returns whether the feed is on.';

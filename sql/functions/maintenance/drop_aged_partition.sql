@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION appstore.drop_aged_partition() RETURNS TABLE (did text, partition text, events bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -98,8 +98,8 @@ $$;
 COMMENT ON FUNCTION appstore.drop_aged_partition IS
     'Takes the next step to drop a partition of the inbox, or of the outcomes, whose events have aged: checks a part of it; when the whole of it '
     'has at most 100 events to keep, moves these to the default partition and detaches it; the next call drops it. Returns checked, postponed, '
-    'detached, expired or dropped, with the number of events, or no row. Detaching locks the table exclusively for milliseconds; the call fails '
-    'after 100 ms (55P03) without any change.';
+    'detached, expired or dropped, with the number of events, or no row. Detaching locks the table exclusively for milliseconds; where the lock is '
+    'not free within lock_timeout, the call fails (55P03) without any change.';
 
 CREATE OR REPLACE FUNCTION appstore.drop_detached_partition() RETURNS TABLE (did text, partition text, events bigint)
 LANGUAGE plpgsql

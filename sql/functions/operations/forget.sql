@@ -61,8 +61,8 @@ COMMENT ON FUNCTION appstore.forget IS
     'does not make them. Deletes what endpoints answered about the user, and the evidence and details of decisions about consumption; ends the user''s consent. '
     'Returns the alias, how many orders '
     'and owned contracts there were, how many posts, and how many bodies were deleted; alias is null, with a notice, when there was nothing. '
-    'Where the feed is on, an entry user.forgotten names the user until it ages. Free text stays as it is: notes of the audit log, reasons of '
-    'discards, errors. Fails when the note names the user.';
+    'Where the feed is on, an entry user.forgotten names the user until it ages. Erases the notes of the user''s links, also in the audit log; other '
+    'free text stays as it is: notes of the audit log, reasons of discards, errors. Fails when the note names the user.';
 
 -- A post that is requeued meanwhile is in the queue once its lock is granted: another round discards it.
 CREATE OR REPLACE FUNCTION appstore.discard_waiting_posts(posts bigint[]) RETURNS void

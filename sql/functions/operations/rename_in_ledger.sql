@@ -13,7 +13,7 @@ BEGIN
     UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.user_id = v_user;
     GET DIAGNOSTICS others = ROW_COUNT;
     -- 1. Lock in the order of every writer: contracts, posts, orders by token. The orders of periods are written under their contract's lock;
-    --    Sandbox twins of orders are made under an advisory lock.
+    --    Sandbox twins of orders are made under an advisory lock, which comes before the rows.
     v_contracts := ARRAY(
         SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c
         ORDER BY c.environment, c.original_transaction_id);
@@ -61,6 +61,17 @@ BEGIN
         FROM renamed
         WHERE l.original_transaction_id = renamed.original_transaction_id AND l.environment = renamed.environment
           AND l.user_id IS NULL AND l.linked_at >= renamed.linked_at
+    ), told AS ( -- The audit log has the same notes. There, unlink_owner names the user of the latest link, who may be another one.
+        UPDATE appstore.audit_log AS a SET note = NULL
+        FROM renamed
+        CROSS JOIN LATERAL (
+            SELECT DISTINCT l.user_id FROM appstore.owner_links AS l
+            WHERE l.original_transaction_id = renamed.original_transaction_id AND l.environment = renamed.environment
+              AND l.user_id IS NOT NULL OFFSET 0
+        ) AS linked
+        WHERE a.details ->> 'user_id' = linked.user_id AND a.details ->> 'original_transaction_id' = renamed.original_transaction_id
+          AND a.details ->> 'environment' = renamed.environment::text
+          AND (a.action = 'link_owner' AND linked.user_id = v_user OR a.action = 'unlink_owner' AND a.at >= renamed.linked_at)
     )
     SELECT count(*) INTO v_rows FROM renamed;
     others := others + v_rows;

@@ -1,7 +1,7 @@
 -- How settled events are repaired, up to 1,000 in one transaction. Private to the repairs.
 
 CREATE OR REPLACE FUNCTION appstore.repair_outcomes(
-    action text, event_ids bigint[], settled_before timestamptz, spread interval, note text, details jsonb)
+    action text, event_ids bigint[], settled_before timestamptz, spread interval, actor text, note text, details jsonb)
 RETURNS bigint[]
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
@@ -36,7 +36,7 @@ BEGIN
         replaced_by)
     SELECT o.event_id, o.source, o.received_at, o.settled_at, o.run, o.attempts, o.result, o.reason, o.last_error,
            o.notification_type, o.subtype, o.notification_uuid, o.environment, o.bundle_id, o.transaction_id, o.original_transaction_id,
-           clock_timestamp(), appstore.actor()
+           clock_timestamp(), actor
     FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
 
     -- 3. The events go back into the queue, due one after the other in the order of their arrival; or get the new outcome.
@@ -54,7 +54,7 @@ BEGIN
         WHERE o.event_id = ANY (v_ids);
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
-    VALUES (clock_timestamp(), appstore.actor(), action, v_ids, note, details);
+    VALUES (clock_timestamp(), actor, action, v_ids, note, details);
     RETURN v_ids;
 END
 $$;
@@ -62,32 +62,6 @@ COMMENT ON FUNCTION appstore.repair_outcomes IS
     'Requeues or discards these events, moves their outcomes into the history, and writes one row of the audit log. Takes only outcomes older '
     'than settled_before; a requeue only events with a body, a discard only what was not applied. Requeued events become due one after the '
     'other within spread. Returns the events that it changed, in the order of their ids.';
-
-CREATE OR REPLACE FUNCTION appstore.repair_events(
-    action text, filter appstore.repair_filter, max_events integer, dry_run boolean, note text) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    v_conditions jsonb;
-    v_events     bigint;
-BEGIN
-    v_conditions := appstore.check_repair(action, filter, note);
-    IF max_events NOT BETWEEN 1 AND 1000 OR (max_events IS NULL AND dry_run IS NOT TRUE) THEN
-        RAISE EXCEPTION 'max_events must be 1 to 1000' USING ERRCODE = 'invalid_parameter_value', HINT =
-            format('CALL appstore.%s_all(…) takes all events, in steps of 1,000; dry_run => true, max_events => NULL counts them.', action);
-    ELSIF dry_run THEN
-        v_events := (SELECT count(*) FROM appstore.find_outcomes(action, filter, max_events));
-    ELSE
-        v_events := cardinality(appstore.repair_outcomes(
-            action, ARRAY(SELECT appstore.find_outcomes(action, filter, max_events)), 'infinity', '0', note, v_conditions));
-    END IF;
-    IF v_events = 0 THEN
-        PERFORM appstore.suggest_reasons(filter);
-    END IF;
-    RETURN v_events;
-END
-$$;
-COMMENT ON FUNCTION appstore.repair_events IS 'The common part of appstore.requeue_events and appstore.discard_events.';
 
 CREATE OR REPLACE FUNCTION appstore.repair_held(event_id bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$

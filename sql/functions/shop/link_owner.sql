@@ -21,16 +21,17 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = for
 BEGIN
     PERFORM appstore.demand_read_committed();
     PERFORM appstore.begin_to_store();
-    PERFORM FROM appstore.contracts AS m
-    WHERE m.original_transaction_id = lock_for_link.original_transaction_id AND m.environment = lock_for_link.environment FOR UPDATE;
-    -- A consumable may have no contract to lock, only transactions.
+    INSERT INTO appstore.contracts AS m (environment, original_transaction_id)
+    VALUES (lock_for_link.environment, lock_for_link.original_transaction_id)
+    ON CONFLICT (original_transaction_id, environment) DO UPDATE SET is_contested = m.is_contested WHERE false; -- a lock
     PERFORM FROM appstore.transactions AS t
     WHERE t.environment = lock_for_link.environment AND t.original_transaction_id = lock_for_link.original_transaction_id
     ORDER BY t.transaction_id FOR UPDATE;
 END
 $$;
 COMMENT ON FUNCTION appstore.lock_for_link IS
-    'Locks a contract and its transactions, in the order in which a merge locks. A link is dated and the links before it are read under these locks.';
+    'Locks a contract and its transactions, in the order in which a merge locks, and makes the contract of a consumable, which has none before its '
+    'first link. A link is dated and the links before it are read under these locks.';
 
 CREATE OR REPLACE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamptz,
                                            actor text, note text, import_id integer DEFAULT NULL) RETURNS void

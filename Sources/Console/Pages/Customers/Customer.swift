@@ -5,6 +5,7 @@ enum Customer: Sendable {
     case user(String)
     case contract(String)
 
+    var user: String? { if case .user(let name) = self { name } else { nil } }
     var contract: String? { if case .contract(let id) = self { id } else { nil } }
 
     var title: String {
@@ -28,13 +29,13 @@ enum Customer: Sendable {
         switch self {
         case .user(let name):
             Elsewhere(
-                psql: ["SELECT jsonb_pretty(appstore.explain_user(\(name), \(environment)));"],
+                psql: ["SELECT jsonb_pretty(appstore.explain_customer(\(name), environment => \(environment)));"],
                 commands: ["appstore-inbox user \(name) --environment \(environment)"]
             )
         case .contract(let id):
             Elsewhere(
                 psql: [
-                    "SELECT jsonb_pretty(appstore.explain_contract(\(environment), \(id)));",
+                    "SELECT jsonb_pretty(appstore.explain_customer(original_transaction_id => \(id), environment => \(environment)));",
                     "SELECT * FROM appstore.timeline(\(environment), \(id));",
                     "SELECT * FROM appstore.ownership_of(\(environment), ARRAY[\(id)]);",
                 ],

@@ -15,14 +15,14 @@ struct LinkOwner: ConsoleAction {
         let contract = try form.values["contract"] ?? form.required("contract", "Contract (originalTransactionId)")
         let user = try form.values["user"] ?? form.exact("user", "User who becomes the owner")
         let note = try form.required("note", "Reason")
-        guard let document = try await CustomerPage.contract(contract, context) else {
+        guard let document = try await CustomerPage.document(.contract(contract), context) else {
             throw ConsoleProblem.notFound(
                 "Nothing is known of a contract “\(contract.shortened)” in \(context.environment). Give Apple’s originalTransactionId, not the id of a renewal."
             )
         }
         guard form.isConfirmed else {
             let owner = document.rows("contracts").first?.word("user_id")
-            let isKnown = try await CustomerPage.user(user, context) != nil
+            let isKnown = try await CustomerPage.document(.user(user), context) != nil
             return .confirm(
                 Confirmation(title: "Make \(user.shortened) the owner?", button: "Link \(contract.shortened) to \(user.shortened)") {
                     p { "The contract \(contract.shortened) belongs to \(owner.map { "“\($0)”" } ?? "no user") now." }
@@ -48,7 +48,7 @@ struct ForgetUser: ConsoleAction {
         let user = form.values["user"] ?? ""
         let note = try form.required("note", "Reason, without the user’s name")
         guard form.isConfirmed else {
-            let document = try await CustomerPage.user(user, context) ?? [:]
+            let document = try await CustomerPage.document(.user(user), context) ?? [:]
             let counts = ["orders", "contracts"].map { "\(document.rows($0).count) \($0)" }.joined(separator: ", ")
             return .confirm(
                 Confirmation(title: "Forget \(user.shortened)?", button: "Forget \(user.shortened) for ever", isDangerous: true) {

@@ -20,7 +20,7 @@ struct CustomerPage: ConsolePage {
         let before = try request.query.int64("before")
         // Digits alone are Apple's id of a contract, or a user's name.
         if user == nil, let id = contract ?? words.flatMap({ $0.allSatisfy(\.isNumber) ? $0 : nil }) {
-            if let document = try await Self.contract(id, before: before, context) {
+            if let document = try await Self.document(.contract(id), before: before, context) {
                 return .page(try await page(document, of: .contract(id), context))
             }
             if contract != nil {
@@ -30,7 +30,7 @@ struct CustomerPage: ConsolePage {
             }
         }
         guard let name = user ?? words else { return .page(search(context)) }
-        guard let document = try await Self.user(name, context) else {
+        guard let document = try await Self.document(.user(name), before: before, context) else {
             throw ConsoleProblem.notFound(
                 "Nothing is known of a user “\(name.shortened)” in \(context.environment): the user has no order, owns no contract and has posted nothing. Is the name exact, and the environment right?"
             )
@@ -38,17 +38,16 @@ struct CustomerPage: ConsolePage {
         return .page(try await page(document, of: .user(name), context))
     }
 
-    /// What `appstore.explain_user` returns; nil for an unknown user.
-    static func user(_ name: String, _ context: ConsoleContext) async throws -> JSONObject? {
+    /// What `appstore.explain_customer` returns; nil for an unknown customer.
+    static func document(_ customer: Customer, before: Int64? = nil, _ context: ConsoleContext) async throws -> JSONObject? {
         try await context.transaction.document(
-            .explainUser(userID: name, environment: context.environment, maxRows: entries)
-        )
-    }
-
-    /// What `appstore.explain_contract` returns; nil for an unknown contract.
-    static func contract(_ id: String, before: Int64? = nil, _ context: ConsoleContext) async throws -> JSONObject? {
-        try await context.transaction.document(
-            .explainContract(environment: context.environment, originalTransactionID: id, before: before, maxRows: entries)
+            .explainCustomer(
+                userID: customer.user,
+                originalTransactionID: customer.contract,
+                environment: context.environment,
+                before: before,
+                maxRows: entries
+            )
         )
     }
 
@@ -57,8 +56,8 @@ struct CustomerPage: ConsolePage {
             title: "Customers",
             elsewhere: Elsewhere(
                 psql: [
-                    "SELECT jsonb_pretty(appstore.explain_user('user-1'));",
-                    "SELECT jsonb_pretty(appstore.explain_contract('Production', '2000000123456789'));",
+                    "SELECT jsonb_pretty(appstore.explain_customer('user-1'));",
+                    "SELECT jsonb_pretty(appstore.explain_customer(original_transaction_id => '2000000123456789'));",
                 ],
                 commands: ["appstore-inbox user user-1"]
             )

@@ -12,16 +12,10 @@ struct Timeline {
 
     func markup(_ context: ConsoleContext) -> Markup {
         let entries = document.rows("timeline")
-        let length = document.integer("timeline_length") ?? 0
-        // Entries of one contract have their places; those of a user's contracts are read at each contract.
         let older = entries.first?.integer("place").flatMap { $0 > 1 ? $0 : nil }
         return Markup {
             documentTable("What happened, the latest first", entries.reversed(), empty: "Nothing.", columns(context))
-            if older != nil {
-                pager(newer: nil, older: older.map { customer.url(context).with("before", "\($0)") })
-            } else if customer.contract == nil, length > Int64(entries.count) {
-                p { "The latest \(entries.count) of \(length). The page of each contract has all of its own." }
-            }
+            pager(newer: nil, older: older.map { customer.url(context).with("before", "\($0)") })
         }
     }
 

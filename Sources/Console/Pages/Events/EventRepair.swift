@@ -60,7 +60,9 @@ struct RepairEvents: ConsoleAction {
             )
         }
         let count = try await Count(
-            context.transaction.query(.consoleCountRepair(action: repair.action, filter: search.filterText))
+            context.transaction.query(
+                .countRepair(action: repair.action, filter: search.filterText, atMost: Int64(Count.cap + 1))
+            )
         )
         guard count.total > 0 else {
             throw ConsoleProblem.conflict("No event that matches can be \(repair.isDiscard ? "discarded" : "requeued").")
@@ -70,10 +72,10 @@ struct RepairEvents: ConsoleAction {
             return .confirm(confirmation(repair, count, "all that match “\(search.text)” in \(search.scope)"))
         }
         let row = try await context.transaction.query(
-            .consoleBeginRepair(action: repair.action, filter: search.filterText, note: note, expected: expected)
+            .beginRepair(action: repair.action, filter: search.filterText, note: note, maxEvents: expected)
         ).first
         let id = try row?.decode("repair_id", as: Int64.self) ?? 0
-        return .done(context.url("repairs"), "Repair \(id) of \(grouped(expected)) events has begun.")
+        return .done(context.url("repairs"), "Repair \(id) has begun: \(grouped(expected)) events.")
     }
 
     private func confirmation(_ repair: EventRepair, _ count: Count, _ which: String) -> Confirmation {
@@ -91,7 +93,7 @@ struct RepairEvents: ConsoleAction {
                     : "Each runs again with the settings of now, at a pace that lets fresh events go first. A second run adds no second effect."
             }
             if !count.isComplete {
-                p { "How many match is not known. The repair goes by their ids and ends with the step of 1,000 that reaches your limit." }
+                p { "How many match is not known. The repair begins with those that were settled first, and ends at your limit." }
             }
         }
         guard !count.isComplete else { return confirmation }
@@ -106,7 +108,9 @@ struct RepairEvents: ConsoleAction {
     private struct Count {
         let total: Int64
         let words: String
-        var isComplete: Bool { total <= 10_000 }
+        var isComplete: Bool { total <= Self.cap }
+        /// The most events that are counted.
+        static let cap: Int64 = 10_000
 
         init(_ rows: Rows) throws {
             let results = try rows.map { (try $0.decode("result", as: String.self), try $0.decode("events", as: Int64.self)) }

@@ -20,7 +20,7 @@ struct EventsPage: ConsolePage {
         let found = try await context.transaction.documents(search.statement(after: place, limit: Self.rows))
         let rows = found.filter { $0.word("is_found") == "true" }
         // A page that is not full ends at the oldest event, or where the search has read enough.
-        let isCut = rows.count < found.count
+        let isCut = found.last?.word("is_cut") == "true"
         let goesOn = found.count == Int(Self.rows) || isCut
         let first = context.url("events").with("q", text.isEmpty ? nil : text)
         let next = goesOn ? found.last?.word("place").map { first.with("after", $0) } : nil

@@ -67,8 +67,8 @@ struct StopRepair: ConsoleAction {
 
     func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
         let id = try form.number("id")
-        let statement = Statement.consoleStopRepair(repairID: id, note: form["note"])
-        let isStopped = try await context.transaction.query(statement).first?.decode("stopped", as: Bool.self) ?? false
+        let statement = Statement.stopRepair(repairID: id, note: form["note"])
+        let isStopped = try await context.transaction.query(statement).first?.decode(0, as: Bool.self) ?? false
         return .done(
             context.url("repairs"),
             isStopped ? "Repair \(id) is stopped. What it has repaired stays repaired." : "Repair \(id) had ended already."

@@ -55,6 +55,8 @@ extension ConsoleRecords {
             v_size  bigint := (SELECT greatest(events / 25, 1000) FROM bench);
             v_first bigint := (SELECT first FROM bench);
         BEGIN
+            ALTER TABLE appstore.inbox DETACH PARTITION appstore.inbox_rest;
+            ALTER TABLE appstore.outcomes DETACH PARTITION appstore.outcomes_rest;
             FOR n IN 0..29 LOOP
                 EXECUTE format('CREATE TABLE appstore.outcomes_from_%1$s PARTITION OF appstore.outcomes FOR VALUES FROM (%1$s) TO (%2$s)',
                                v_first + n * v_size, v_first + (n + 1) * v_size);
@@ -62,6 +64,10 @@ extension ConsoleRecords {
                 EXECUTE format('CREATE TABLE appstore.inbox_from_%1$s PARTITION OF appstore.inbox FOR VALUES FROM (%1$s) TO (%2$s)',
                                v_first + n * v_size, v_first + (n + 1) * v_size);
             END LOOP;
+            EXECUTE format('ALTER TABLE appstore.inbox ATTACH PARTITION appstore.inbox_rest FOR VALUES FROM (%s) TO (MAXVALUE)',
+                           v_first + 30 * v_size);
+            EXECUTE format('ALTER TABLE appstore.outcomes ATTACH PARTITION appstore.outcomes_rest FOR VALUES FROM (%s) TO (MAXVALUE)',
+                           v_first + 30 * v_size);
             UPDATE appstore.retention SET bodies = '32 days', partition_events = v_size;
             PERFORM setval('appstore.inbox_event_id', v_first + 28 * v_size);
         END
@@ -216,9 +222,8 @@ extension ConsoleRecords {
         SELECT b.begun, 'operator ' || n, 'show_body', ARRAY[b.first + b.events - 1], 'ticket ' || n FROM bench AS b, generate_series(1, 200) AS n;
         INSERT INTO appstore.outcome_history
         SELECT o.*, o.settled_at, 'operator 1' FROM bench AS b JOIN appstore.outcomes AS o ON o.event_id = b.first + b.events - 1;
-        INSERT INTO appstore.repairs (action, filter, note, actor, asked_at, expected, state, progress, ended_at)
-        SELECT 'requeue', jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), 'ticket ' || n, 'operator', b.begun, 100, 'done',
-               jsonb_populate_record(NULL::appstore.repair_progress, '{"events": 100, "event_id": 1}'), b.begun
+        INSERT INTO appstore.repairs (action, filter, note, actor, asked_at, expected, state, repaired, ended_at)
+        SELECT 'requeue', jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), 'ticket ' || n, 'operator', b.begun, 100, 'done', 100, b.begun
         FROM bench AS b, generate_series(1, 300) AS n;
         INSERT INTO appstore.console_sessions (session_hash, person, role, shows_bodies, began_at, expires_at)
         SELECT sha256(convert_to('session ' || n, 'UTF8')), 'operator ' || n % 7, 'operator', false, b.begun - interval '1 day', b.begun - interval '12 hours'

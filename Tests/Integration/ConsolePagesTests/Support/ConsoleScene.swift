@@ -1,6 +1,7 @@
 import Console
 import HTTPServing
 import HTTPServingTesting
+import InboxQueue
 import InboxTesting
 import Postgres
 import PostgresTesting
@@ -17,10 +18,11 @@ struct ConsoleScene {
 
     let port: Int
     let database: TestDatabase
-    let runner: RepairRunner
+    /// Takes the steps of repairs in place of a worker.
+    let runner: RepairService
     private let secrets: [Person: ConsoleSecret]
 
-    /// Runs the console for the duration of a test. It takes no steps of repairs by itself.
+    /// Runs the console for the duration of a test.
     static func run(
         _ prepare: String = "",
         bodyCheck: BodyCheck? = nil,
@@ -54,8 +56,9 @@ struct ConsoleScene {
             bodyCheck: bodyCheck,
             logger: .silent
         ) { bound.yield($0) }
-        let runner = RepairRunner(pool: pool, logger: .silent)
-        let group = ServiceGroup(configuration: .init(services: [pool, server], logger: .silent))
+        let worker = try database.pool(user: "appstore_worker", connections: 2)
+        let runner = RepairService(pool: worker, logger: .silent)
+        let group = ServiceGroup(configuration: .init(services: [pool, worker, server], logger: .silent))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 defer { bound.finish() }

@@ -23,11 +23,12 @@ struct ListenAddressTests {
 
     @Test(
         arguments: [
-            ("unix:/a b\t", "http+unix://%2F%61%20%62%09"), ("0.0.0.0:80", "http://127.0.0.1:80"), ("[::]:80", "http://[::1]:80"),
-            ("10.0.0.0:80", "http://10.0.0.0:80"), ("[::1]:80", "http://[::1]:80"), ("127.0.0.1:0", nil),
-        ] as [(String, String?)]
+            ("unix:/a b\t", .unix(path: "/a b\t")), ("0.0.0.0:80", .tcp(host: "127.0.0.1", port: 80)),
+            ("[::]:80", .tcp(host: "::1", port: 80)), ("10.0.0.0:80", .tcp(host: "10.0.0.0", port: 80)),
+            ("[::1]:80", .tcp(host: "::1", port: 80)), ("127.0.0.1:0", nil),
+        ] as [(String, ListenAddress.Reach?)]
     )
-    func `a client on this machine reaches a listener at its origin`(text: String, origin: String?) throws {
-        #expect(try ListenAddress(text).origin == origin)
+    func `a client on this machine reaches a listener`(text: String, reach: ListenAddress.Reach?) throws {
+        #expect(try ListenAddress(text).reach == reach)
     }
 }

@@ -85,6 +85,36 @@ import Testing
         }
     }
 
+    @Test(arguments: [2049, 10_000, 65_536, 150_000, 1_000_000])
+    func `a token that is too long for a URL is an error, and is not stored`(size: Int) async throws {
+        try await HistoryScene.with { scene in
+            scene.apple.change { state in
+                state.records = (0..<7).map { scene.record(84 + Double($0) / 10) }
+                state.edit = { $0["paginationToken"] = .string(String(repeating: "t", count: size)) }
+            }
+            try await scene.keepOneDay()
+            _ = try await scene.walk(try #require(try await scene.lease()))
+            #expect(
+                try await scene.lines("SELECT concat_ws(' ', last_error, stored, token) FROM appstore.history_windows")
+                    == ["token_too_long 0"]
+            )
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.execute("UPDATE appstore.history_windows SET token = repeat('t', \(Int32(size)))")
+            }
+            #expect(error.map { "\($0)".contains("history_windows_token_is_short") } == true)
+            scene.apple.change { $0.edit = nil }
+            try await scene.makeDue()
+            _ = try await scene.walk(try #require(try await scene.lease()))
+            #expect(try await scene.lines("SELECT state || ' ' || stored FROM appstore.history_windows") == ["done 7"])
+        }
+    }
+
+    @Test(arguments: [1, 10, 100, 1000, 2048]) func `a token that fits into a URL is taken as it is`(size: Int) throws {
+        let token = String(repeating: "/", count: size)
+        let body = JSONSerializer.serialize(["hasMore": true, "paginationToken": .string(token)] as JSONObject)
+        #expect(try HistoryPage(body, of: CallLane("com.example.app", .production), after: []).token == token)
+    }
+
     @Test func `a record of another app is an error, and nothing of its page is stored`() async throws {
         try await HistoryScene.with { scene in
             var foreign = scene.record(84)

@@ -21,6 +21,8 @@ import Testing
         Fault(reason: "answer_malformed", outcome: page("[]")),
         Fault(reason: "answer_of_another_app", outcome: page(#"{"bundleId":"com.example.other","data":[]}"#)),
         Fault(reason: "malformed_answer", outcome: page(#"{"data":[1]}"#)),
+        Fault(reason: "revision_too_long", outcome: page(#"{"revision":"\#(String(repeating: "r", count: 2049))","data":[]}"#)),
+        Fault(reason: "revision_too_long", outcome: page(#"{"revision":"\#(String(repeating: "r", count: 1_000_000))","data":[]}"#)),
     ]
 
     @Test(arguments: faults) func `a request that fails leaves its id open, and the others are asked`(_ fault: Fault) async throws {
@@ -166,6 +168,26 @@ import Testing
             #expect(try await failing() == ["no worker asks in Sandbox"])
             _ = try await scene.lease()
             #expect(try await failing() == ["-"])
+        }
+    }
+
+    @Test func `a revision that is too long for a URL cannot be stored`() async throws {
+        try await ImportScene.with { scene in
+            try await scene.load("transaction_id,revision\n10,r\n", depth: "history")
+            for size in [Int32(2048), 2049] {
+                let statements: [Statement] = [
+                    "UPDATE appstore.import_items SET revision = repeat('r', \(size))",
+                    "INSERT INTO appstore.customer_revisions VALUES ('Production', \("\(size)"), repeat('r', \(size)))",
+                ]
+                for statement in statements {
+                    do {
+                        try await scene.execute(statement)
+                        #expect(size == 2048)
+                    } catch {
+                        #expect(size == 2049 && "\(error)".contains("_revision_is_short"))
+                    }
+                }
+            }
         }
     }
 

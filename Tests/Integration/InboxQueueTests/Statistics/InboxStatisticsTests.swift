@@ -26,7 +26,7 @@ struct InboxStatisticsTests {
         #expect(counts == [0, 0, 0, 0, 0, 0])
         #expect(statistics.overdue == nil && statistics.oldestUnsettled == nil && statistics.silence == nil)
         #expect(statistics.seesAllSessions)
-        #expect(statistics.partitions == 2)
+        #expect(statistics.partitions == 3)
     }
 
     @Test(arguments: ["appstore_ingest", "appstore_backend", "appstore_api"])

@@ -20,14 +20,11 @@ struct ExchangeTests {
     private func outcome(
         _ step: VerifyReceiptScript.Step,
         within timeout: Duration = longTimeout,
-        atMost bytes: Int = 4_194_304,
-        _ change: (inout Exchange.Configuration) -> Void = { _ in }
+        atMost bytes: Int = 4_194_304
     ) async throws -> ExchangeOutcome {
-        var configuration = Exchange.Configuration()
-        change(&configuration)
         let server = try await Simulated.server(Simulated.store(steps: [step]))
         let address = try #require(server.address(of: .production))
-        let outcome = try await Exchange.withClient(configuration) { await $0.send(request(address, atMost: bytes), timeout: timeout) }
+        let outcome = try await Exchange.withClient(.init()) { await $0.send(request(address, atMost: bytes), timeout: timeout) }
         #expect(server.received.count == 1)
         await server.stop()
         return outcome
@@ -60,11 +57,6 @@ struct ExchangeTests {
 
     @Test func `a server that does not answer fails the request after its timeout`() async throws {
         #expect(try await outcome(.answer.by(.whenReleased), within: .milliseconds(200)).failure == .timedOut)
-    }
-
-    @Test func `a server that does not answer fails the request after the read timeout`() async throws {
-        let outcome = try await outcome(.answer.by(.whenReleased), within: .seconds(3600)) { $0.readTimeout = .milliseconds(200) }
-        #expect(outcome.failure == .timedOut)
     }
 
     @Test func `an answer that trickles in fails the request after its timeout`() async throws {
@@ -102,6 +94,17 @@ struct ExchangeTests {
     func `a malformed address is a failure`(address: String) async throws {
         let outcome = try await Exchange.withClient(.init()) { await $0.send(request(address), timeout: Self.longTimeout) }
         #expect(outcome.failure == .invalidAddress)
+    }
+
+    @Test(arguments: [1000, 8192, 8193, 65_536, 150_000, 1_000_000])
+    func `an address of more than 8192 bytes is a failure, and nothing is sent`(size: Int) async throws {
+        let server = try await Simulated.server(Simulated.store(steps: [.answer]))
+        let address = try #require(server.address(of: .production)) + "?q="
+        let url = address + String(repeating: "x", count: size - address.utf8.count)
+        let outcome = try await Exchange.withClient(.init()) { await $0.send(request(url), timeout: Self.longTimeout) }
+        #expect(size > 8192 ? outcome.failure == .invalidAddress : outcome.answer != nil)
+        #expect(server.received.count == (size > 8192 ? 0 : 1))
+        await server.stop()
     }
 
     @Test func `a cancelled request fails as shutting down`() async throws {

@@ -33,7 +33,6 @@ struct OutboxScene {
         configuration.outage = configuration.rest
         // Only tests about a timeout set a short one.
         configuration.requestTimeout = .seconds(60)
-        configuration.exchange.readTimeout = .seconds(60)
         configuration.rules.backoff.base = .milliseconds(2)
     }
 

@@ -54,6 +54,19 @@ struct ServerAPIElementsTests {
         #expect(try Self.answers(elements) == [one, two, one, "x"].map { ["signedTransactionInfo": .string($0)] })
     }
 
+    @Test func `a revision that does not fit into a URL is a fault, and an id that is none of Apple's is left out`() throws {
+        for size in [1, 10, 100, 1000, 2048, 2049, 65_536, 1_000_000] {
+            let (revision, id) = (String(repeating: "%", count: size), String(repeating: "7", count: size))
+            let body = #"{"revision":"\#(revision)","signedTransactions":["\#(Self.jws(id))"]}"#
+            if size > 2048 {
+                #expect(throws: ServerAPIAnswerFault.longRevision) { try Self.elements(body, to: .transactionHistory) }
+            } else {
+                let elements = try Self.elements(body, to: .transactionHistory)
+                #expect(elements.revision == revision && elements.contracts == (size > 255 ? [] : [id]) && elements.events.count == 1)
+            }
+        }
+    }
+
     @Test func `single transactions, app transactions, and orders`() throws {
         let single = try Self.elements(#"{"signedTransactionInfo":"\#(Self.jws("7"))"}"#, to: .transactionInfo)
         #expect(single.events.count == 1 && single.contracts == ["7"])

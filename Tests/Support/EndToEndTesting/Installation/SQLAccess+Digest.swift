@@ -12,7 +12,7 @@ extension SQLAccess {
                 UNION ALL SELECT 'claim ' || to_jsonb(c)::text FROM appstore.ownership_claims AS c
                 UNION ALL SELECT 'contract ' || to_jsonb(m)::text FROM appstore.contracts AS m
                 UNION ALL SELECT 'effect ' || e.environment || ' ' || e.kind || ' ' || e.subject FROM appstore.effect_log AS e
-                UNION ALL SELECT 'post ' || (to_jsonb(p) - 'received_at' - 'event_id')::text FROM appstore.client_posts AS p
+                UNION ALL SELECT 'post ' || (to_jsonb(p) - 'post_id' - 'received_at' - 'event_id')::text FROM appstore.client_posts AS p
                 UNION ALL SELECT 'refund ' || to_jsonb(r)::text FROM appstore.refund_requests AS r
                 UNION ALL SELECT 'seen ' || n.environment || ' ' || n.notification_uuid FROM appstore.seen_notifications AS n
             ) AS line (line) ORDER BY line COLLATE "C"

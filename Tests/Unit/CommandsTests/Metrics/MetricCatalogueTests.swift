@@ -65,7 +65,7 @@ import Testing
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_ingest_reserved_bytes") == 0)
         #expect(metrics.silent.subtracting(lazy) == [])
-        #expect(metrics.pools == ["ingest", "api", "feed"])
+        #expect(metrics.pools == ["ingest", "api"])
     }
 
     @Test func `a worker counts exactly the described metrics`() throws {
@@ -76,7 +76,7 @@ import Testing
         let pool = ConnectionPool(options: try ConnectionOptions("host=/nonexistent"), logger: .quiet)
         registry.observe(pool, as: "worker")
         let parts = ReloadableWorker(settings, registry: registry)
-        let services = WorkerServices(settings, parts, pool: pool, webhookPool: pool, registry: registry, logger: .quiet)
+        let services = WorkerServices(settings, parts, pool: pool, registry: registry, logger: .quiet)
         let notifier = ServiceNotifier(environment: [:], logger: .quiet)
         let (all, admin) = services.all(SchemaGate(.worker, logger: .quiet), notifier) {}
         #expect(admin.count == 1)
@@ -85,7 +85,9 @@ import Testing
         let metrics = try ExposedMetrics(registry.render())
         #expect(metrics.value("appstore_inbox_statistics_up") == 0)
         // Statistics of the database that were never read.
-        let collected = MetricCatalogue.inbox + MetricCatalogue.endpoints + MetricCatalogue.revocation + MetricCatalogue.reconcile
+        let collected =
+            MetricCatalogue.inbox + MetricCatalogue.storage + MetricCatalogue.endpoints + MetricCatalogue.revocation
+            + MetricCatalogue.reconcile
         let unread = Set(collected.map(\.name)).subtracting(["appstore_inbox_statistics_up"])
             .subtracting(lazy)
             .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])
@@ -98,10 +100,24 @@ import Testing
         #expect(metrics.pools == ["worker", "markers"])
     }
 
-    @Test func `the README of deploy explains every metric`() throws {
+    private func readme() throws -> String {
         let root = URL(filePath: #filePath).appending(path: "../../../../..").standardized
-        let readme = try String(contentsOf: root.appending(path: "deploy/README.md"), encoding: .utf8)
+        return try String(contentsOf: root.appending(path: "deploy/README.md"), encoding: .utf8)
+    }
+
+    @Test func `the README of deploy explains every metric`() throws {
+        let readme = try readme()
         #expect(all.map(\.name).filter { !readme.contains("`\($0)`") } == [])
+    }
+
+    @Test func `the README of deploy says how many connections each daemon may open`() throws {
+        let ingest = GroupCommitter.Configuration().maximumBatchesInFlight + 1
+        // One is for crash markers.
+        let worker = WorkerServices.connections(forBatches: 0) + 1
+        let row =
+            "| database connections | \(ingest), and \(IngestCommand.apiConnections) more for the API "
+            + "| `APPSTORE_INBOX_CONCURRENCY` + \(worker) | up to \(ConsoleServe.connections) |"
+        #expect(try readme().contains(row))
     }
 }
 

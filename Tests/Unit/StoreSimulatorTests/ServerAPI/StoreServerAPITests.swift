@@ -1,6 +1,6 @@
 import AppStore
-import AsyncHTTPClient
 import Foundation
+import HTTPRequesting
 import NIOCore
 import NIOHTTP1
 import NIOSSL
@@ -17,7 +17,7 @@ struct StoreServerAPITests {
     /// Runs a test with a server for a scene, and the settings of a client that trusts it.
     private func serving(
         _ scene: APIScene,
-        _ body: @Sendable (StoreServerAPI, HTTPClient.Configuration) async throws -> Void
+        _ body: @Sendable (StoreServerAPI, TLSConfiguration) async throws -> Void
     ) async throws {
         let identity = try Self.identity.get()
         let now = scene.now
@@ -26,32 +26,27 @@ struct StoreServerAPITests {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(identity.rootPEM.utf8)))
         tls.shutdownTimeout = .milliseconds(50)
-        var settings = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
-        settings.httpVersion = .http1Only
-        let made = settings
+        let made = tls
         try await StoreServerAPI.with(scene.api, configuration) { server in try await body(server, made) }
     }
 
     /// Asks over a connection of its own.
     private static func ask(
         _ server: StoreServerAPI,
-        _ client: HTTPClient.Configuration,
+        _ tls: TLSConfiguration,
         _ method: HTTPMethod,
         _ target: String,
         _ key: ServerAPIKey,
         _ scene: APIScene,
         in environment: AppStoreEnvironment = .production,
         atMost limit: Int = 16 << 20
-    ) async throws -> (status: UInt, headers: HTTPHeaders, body: [UInt8]) {
-        var request = HTTPClientRequest(url: try #require(server.address(of: environment)) + target)
-        request.method = method
-        request.headers.add(name: "authorization", value: "Bearer \(try key.token(for: SimulatedApp.test.bundleID, at: scene.now))")
-        let made = request
-        return try await HTTPClient.withHTTPClient(configuration: client) { client in
-            let response = try await client.execute(made, timeout: .seconds(30))
-            let body = try await response.body.collect(upTo: limit)
-            return (response.status.code, response.headers, Array(body.readableBytesView))
-        }
+    ) async throws -> ReceivedAnswer {
+        let address = try HTTPAddress(try #require(server.address(of: environment)) + target)
+        let token = try key.token(for: SimulatedApp.test.bundleID, at: scene.now)
+        let request = HTTPRequest(method, address, headers: [("authorization", "Bearer \(token)")], maximumBytes: limit)
+        let client = try DirectClient(tls: tls)
+        defer { client.close() }
+        return try await client.send(request, timeout: .seconds(30))
     }
 
     @Test func `both environments answer over TLS, each with its own transactions`() async throws {

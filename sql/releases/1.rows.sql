@@ -1,0 +1,142 @@
+-- Rows of each table for 1.sql, so that a test can upgrade a database in use. They fit the constraints, not each other.
+SET TimeZone = 'UTC';
+
+UPDATE appstore.retention SET bodies = '30 days', outcomes = '60 days';
+CREATE TABLE appstore.feed_from_1 PARTITION OF appstore.feed FOR VALUES FROM (1) TO (1001);
+UPDATE appstore.feed_head SET generation = 1, partition_from = 1, partition_to = 1001, partition_since = now(), cluster = appstore.feed_cluster();
+INSERT INTO appstore.feed_generations VALUES (1, 1, now(), true);
+INSERT INTO appstore.products (bundle_id, product_id, entitlement) VALUES ('b', 'p', 'pro');
+INSERT INTO appstore.endpoints (name, url, format, with_wrong_bundle, keeps_order, max_in_flight, timeout_seconds, position)
+SELECT 'e' || n, 'https://example.com', 'event', false, true, 8, 15, 0 FROM generate_series(1, 3) AS n;
+INSERT INTO appstore.imports (bundle_id, depth, file_name, file_sha256, state, made_by, last_line, next_line)
+VALUES ('b', 'history', 'f', sha256('f'), 'running', 'by_test', 1000000, 1000001);
+INSERT INTO appstore.consumption_policies (bundle_id, mode) VALUES ('b', 'backend'), ('com.example.app', 'backend');
+
+INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
+    purchase_date, expires_date, signed_date, payload_hash, first_signed_date, first_token, app_account_token, period_no,
+    is_subscription, order_no)
+SELECT 'Production', n::text, n::text, 'b', 'p', 'Auto-Renewable Subscription', '2026-01-02', '2026-02-01', '2026-01-02', '\x01',
+       '2026-01-02', ('00000000-0000-4000-8000-' || lpad((n + 1000000)::text, 12, '0'))::uuid, ('00000000-0000-4000-8000-' || lpad((n + 1000000)::text, 12, '0'))::uuid, ('00000000-0000-4000-8000-' || lpad((n + 2000000)::text, 12, '0'))::uuid, true, ('00000000-0000-4000-8000-' || lpad((n + 1000000)::text, 12, '0'))::uuid
+FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.orders (environment, order_no, user_id, product_id, ordered_at)
+SELECT 'Production', ('00000000-0000-4000-8000-' || lpad((n)::text, 12, '0'))::uuid, 'user ' || n, 'pro.monthly', '2026-01-01' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.orders (environment, order_no, status, period_no, transaction_id, original_transaction_id, paid_at)
+SELECT 'Production', ('00000000-0000-4000-8000-' || lpad((n + 1000000)::text, 12, '0'))::uuid, 'paid', ('00000000-0000-4000-8000-' || lpad((n + 2000000)::text, 12, '0'))::uuid, n::text, n::text, '2026-01-02' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, bundle_id, product_id, product_type, status, will_renew,
+    current_transaction_id, current_period_start, current_period_end, access_until, renewal_status, auto_renew_status,
+    renewal_signed_date, renewal_hash)
+SELECT 'Production', n::text, 'user ' || n, 'b', 'p', 'Auto-Renewable Subscription', 1, true, n::text, '2026-01-02', now() + interval '20 days',
+       now() + interval '20 days', 1, 1, '2026-01-01', '\x01'
+FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.ownership_claims (environment, original_transaction_id, kind, source_id, user_id, effective_at)
+SELECT 'Production', n::text, 'client', n::text, 'user ' || n, '2026-01-02' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.owner_links (environment, original_transaction_id, linked_at, user_id, actor)
+SELECT 'Production', n::text, '2026-01-02', 'user ' || n, 'by_test' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.client_posts (environment, original_transaction_id, user_id, is_receipt, transaction_id, received_at, event_id)
+SELECT 'Production', n::text, 'user ' || n, k = 1, CASE k WHEN 0 THEN n::text END, '2026-01-02', n
+FROM generate_series(1, 3) AS c (n), generate_series(0, 1) AS k;
+INSERT INTO appstore.refund_requests (environment, notification_uuid, kind, transaction_id, original_transaction_id, signed_date)
+SELECT 'Production', gen_random_uuid(), 'asked', n::text, n::text, '2026-01-03' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.consumption_obligations (environment, transaction_id, original_transaction_id, asked_at, due_at)
+SELECT 'Production', n::text, n::text, now() - interval '1 hour', now() + interval '11 hours' + n * interval '1 millisecond'
+FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.consents (user_id, given_at, given_by, evidence, withdrawn_at, withdrawn_by)
+SELECT 'user ' || n, '2026-01-02', 'by_test', 'terms', CASE k WHEN 1 THEN now() END, CASE k WHEN 1 THEN 'by_test' END
+FROM generate_series(1, 3) AS c (n), generate_series(1, 2) AS k;
+INSERT INTO appstore.consumption_decisions (environment, transaction_id, decided_at, decided_by, origin, user_id, answer, result, settled_at)
+SELECT 'Production', n::text, '2026-01-02', 'by_test', 'decision', 'user ' || n, ROW(false, NULL, NULL, NULL, NULL, 'x', NULL)::appstore.consumption_answer, NULL, NULL
+FROM generate_series(1, 3) AS c (n), generate_series(1, 2);
+INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, recorded_at, original_transaction_id,
+                                 transaction_id, user_id)
+SELECT gen_random_uuid(), 'Production', 'granted', n::text, n, '2026-01-02', '2026-01-02'::timestamptz + n * interval '1 second', n::text,
+       n::text, 'user ' || n
+FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.v1_renewals (environment, original_transaction_id, bundle_id, provenance, auto_renew_status, stated_at,
+                                      fact_hash)
+SELECT 'Production', n::text, 'b', 'v1', 1, '2026-01-01', '\x01' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id)
+SELECT 'Production', n::text, n FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.outbox (kind, call_key, bundle_id, event_id, deadline_at, run_at, state, settled_at)
+SELECT 'verify_receipt', k || ' ' || n, 'b', n, now() + interval '1 day', now() + interval '1 hour',
+       CASE k WHEN 1 THEN 'open' ELSE 'answered' END, CASE k WHEN 2 THEN now() END
+FROM generate_series(1, 3) AS c (n), generate_series(1, 2) AS k;
+INSERT INTO appstore.api_budgets (bundle_id, environment, endpoint, setting, tokens)
+SELECT 'b ' || n, 'Production', 'consumption', 40, 40 FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.history_records (environment, notification_uuid, bundle_id, class, is_open, mode, event_id, window_id, listed_at, attempts)
+SELECT 'Production', gen_random_uuid(), 'b', 'recovered', n % 2 = 0, 'walk', n, 1, now() - interval '1 day', 1 FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.import_items (import_id, line, environment, is_given, id, user_id)
+SELECT 1, n, 'Production', false, n::text, 'user ' || n FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.customer_revisions (environment, original_transaction_id, revision) SELECT 'Production', n::text, 'r' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
+SELECT 'Production', n::text, 'in_retry', 'b', '2026-02-01', now() + interval '1 day' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.reconcile_questions (environment, original_transaction_id, bundle_id, rule, app_transaction_id, asked_at, call_id, result, settled_at)
+SELECT 'Production', n::text, 'b', 'sample', 'app ' || n, now() - interval '2 days', n, 'same', now() - interval '2 days' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, occurred_at, told_at, data)
+SELECT h.position + row_number() OVER (ORDER BY n), gen_random_uuid(), 'effect.granted', 'Production', 'b', n::text, now(), now(), '{}'
+FROM appstore.feed_head AS h, generate_series(1, 3) AS c (n);
+UPDATE appstore.feed_head SET position = (SELECT max(position) FROM appstore.feed);
+INSERT INTO appstore.open_deliveries (endpoint, position, subject, run_at, attempts, first_failed_at, given_up_at)
+SELECT 'e1', f.position, f.subject, CASE f.position % 2 WHEN 0 THEN 'infinity' ELSE now() + interval '1 day' END, f.position % 2,
+       CASE f.position % 2 WHEN 1 THEN now() END, CASE f.position % 10 WHEN 0 THEN now() END
+FROM appstore.feed AS f, generate_series(1, 3) AS c (n) WHERE f.subject = n::text AND f.type = 'effect.granted' ON CONFLICT DO NOTHING;
+INSERT INTO appstore.delivery_attempts (endpoint, position, subject, at, is_redelivery, result, answer)
+SELECT 'e1', n, n::text, now() - interval '2 days', false, CASE n % 2 WHEN 0 THEN 'failed' ELSE 'delivered' END, CASE n % 2 WHEN 0 THEN 'no' END
+FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.seen_notifications (environment, notification_uuid, first_event_id)
+SELECT 'Production', gen_random_uuid(), n FROM generate_series(1, 3) AS c (n);
+
+INSERT INTO appstore.inbox (event_id, source, received_at, body)
+SELECT n + k * 2000000000, CASE WHEN k = 0 THEN 'client_transaction' ELSE 'notification_v2' END, now() - interval '90 days',
+       convert_to('{"user": "user ' || n || '"}', 'UTF8')
+FROM generate_series(1, 3) AS c (n), generate_series(0::bigint, 2) AS k
+UNION ALL
+SELECT 1000000000 + n, 'notification_v2', now() - interval '90 days', '\x01' FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.inbox_queue (event_id, run_at, attempts, bytes)
+SELECT n + k * 2000000000, now() + CASE WHEN k = 2 AND n % 100 = 0 THEN interval '0' ELSE interval '1 day' END, 1, 20
+FROM generate_series(1, 3) AS c (n), generate_series(1::bigint, 2) AS k;
+INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, environment,
+                               original_transaction_id)
+SELECT n, 'client_transaction', now() - interval '90 days', now() - interval '90 days' + n * interval '1 second', 2, 1,
+       (CASE n % 2 WHEN 0 THEN 'rejected' ELSE 'failed' END)::appstore.result, 'by_test',
+       CASE n % 2 WHEN 0 THEN NULL ELSE 'Production' END, CASE n % 2 WHEN 0 THEN NULL ELSE n::text END
+FROM generate_series(1, 3) AS c (n)
+UNION ALL
+SELECT e + n, 'notification_v2', now() - interval '90 days', now() - interval '90 days', 1, 1, 'applied', NULL, 'Production', NULL
+FROM generate_series(1, 3) AS c (n), (VALUES (3000000), (1000000000)) AS t (e);
+INSERT INTO appstore.outcome_history (event_id, source, received_at, settled_at, run, attempts, result, reason, replaced_at, replaced_by)
+SELECT o.event_id, o.source, o.received_at, o.settled_at, 1, 1, 'failed', 'by_test', now() - interval '90 days', 'by_test'
+FROM appstore.outcomes AS o WHERE o.run = 2 AND o.event_id IN (SELECT n FROM generate_series(1, 3) AS c (n));
+INSERT INTO appstore.audit_log (at, actor, action, event_ids) SELECT now(), 'by_test', 'requeue', ARRAY[n] FROM generate_series(1, 3) AS c (n);
+INSERT INTO appstore.feed (position, id, type, environment, bundle_id, subject, user_id, occurred_at, told_at, data)
+SELECT h.position + row_number() OVER (ORDER BY n), gen_random_uuid(), 'access.changed', 'Production', 'b', n::text, 'user ' || n, now(),
+       '2026-01-02'::timestamptz + n * interval '1 second', '{}'
+FROM generate_series(1, 3) AS c (n), appstore.feed_head AS h;
+UPDATE appstore.feed_head SET position = (SELECT max(f.position) FROM appstore.feed AS f);
+INSERT INTO appstore.api_keys (name, key_hash, environments, verbs) VALUES ('k', sha256('key'), '{Production}', '{orders:create,feed:read}');
+INSERT INTO appstore.batch_markers (lane, event_ids, is_alone, marked_at) VALUES (1, ARRAY[1, 2], false, now());
+INSERT INTO appstore.certificates (fingerprint, certificate, issuer, status, this_update, next_update, answered_at)
+VALUES (sha256('leaf'), 'leaf', 'issuer', 'good', now(), now() + interval '1 day', now());
+INSERT INTO appstore.console_logins (token_hash, person, role, shows_bodies, expires_at) VALUES (sha256('token'), 'ann', 'viewer', false, now());
+INSERT INTO appstore.console_sessions (session_hash, person, role, shows_bodies, began_at, expires_at)
+VALUES (sha256('session'), 'ann', 'operator', true, now(), now() + interval '1 hour');
+INSERT INTO appstore.consumption_counted (environment, transaction_id, due_at, is_missed) VALUES ('Production', '1', now(), false);
+INSERT INTO appstore.feed_consumers (name, position, moved_at) VALUES ('backend', 1, now());
+INSERT INTO appstore.fx_rates (currency, day, per_unit) VALUES ('EUR', '2026-01-01', 1.25);
+INSERT INTO appstore.history_counts (bundle_id, environment, mode, class, records) VALUES ('b', 'Production', 'walk', 'recovered', 3);
+INSERT INTO appstore.history_cursors (bundle_id, environment, since, anchor, near_until, second_until, covered)
+VALUES ('b', 'Production', now(), now(), now(), now(), '{[2026-01-01, 2026-01-02)}');
+INSERT INTO appstore.history_windows (bundle_id, environment, kind, starts_at, ends_at) VALUES ('b', 'Production', 'near', '2026-01-01', '2026-01-02');
+INSERT INTO appstore.import_chunks (import_id, first_line, end_line, phase, environment) VALUES (1, 1, 4, 'ask', 'Production');
+INSERT INTO appstore.import_links_due (import_id, first_line, line) VALUES (1, 1, 2);
+INSERT INTO appstore.import_rates (import_id, at, settled) VALUES (1, now(), 3);
+INSERT INTO appstore.live_since (bundle_id, since, set_by) VALUES ('b', '2026-01-01', 'by_test');
+INSERT INTO appstore.reconcile_counts (day, rule, questions) VALUES ('2026-01-01', 'sample', 3);
+INSERT INTO appstore.reconcile_walks (bundle_id, environment, walk, until) VALUES ('b', 'Production', 'sample', now());
+INSERT INTO appstore.redeliveries (endpoint, after, upto, actor) VALUES ('e1', 0, 3, 'by_test');
+INSERT INTO appstore.repairs (action, filter, actor, expected)
+VALUES ('requeue', jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "rejected"}'), 'by_test', 3);
+INSERT INTO appstore.told_access (environment, original_transaction_id, entitlement, user_id, active, why, changes)
+VALUES ('Production', '1', 'pro', 'user 1', true, 'paid', 1);
+INSERT INTO appstore.told_orders (environment, order_no, status, changes) VALUES ('Production', gen_random_uuid(), 'paid', 1);
+INSERT INTO appstore.tells (kind, environment, ref) VALUES ('effect', 'Production', 'x');
+INSERT INTO appstore.maintenance_state (task) VALUES ('partitions');

@@ -1,5 +1,0 @@
--- Counts all events that a repair would select, by result.
--- appstore-inbox requeue and discard send it before a repair by conditions.
--- Returns a row for each result.
-SELECT c.result::text AS result, c.events
-FROM appstore.count_repair(:action::text, jsonb_populate_record(NULL::appstore.repair_filter, :filter::jsonb)) AS c;
