@@ -3,6 +3,7 @@ SET TimeZone = 'UTC';
 
 UPDATE appstore.retention SET bodies = '30 days', outcomes = '60 days';
 CREATE TABLE appstore.feed_from_1 PARTITION OF appstore.feed FOR VALUES FROM (1) TO (1001);
+ALTER TABLE appstore.feed_from_1 OWNER TO appstore_owner;
 UPDATE appstore.feed_head SET generation = 1, partition_from = 1, partition_to = 1001, partition_since = now(), cluster = appstore.feed_cluster();
 INSERT INTO appstore.feed_generations VALUES (1, 1, now(), true);
 INSERT INTO appstore.products (bundle_id, product_id, entitlement) VALUES ('b', 'p', 'pro');

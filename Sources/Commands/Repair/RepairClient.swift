@@ -44,11 +44,12 @@ struct RepairClient: Sendable {
     func repair(event: Int64) async throws(Refusal) {
         let done: Int64
         do {
-            done =
+            let statement: Statement =
                 switch action {
-                case .requeue: try await number(.repairRequeueEvent(eventID: event, note: note))
-                case .discard: try await number(.repairDiscardEvent(eventID: event, note: note))
+                case .requeue: .repairRequeueEvent(eventID: event, note: note)
+                case .discard: .repairDiscardEvent(eventID: event, note: note)
                 }
+            done = try await connection.query(statement).first?.decode(0) ?? 0
         } catch let error as PostgresError {
             throw Refusal(reason: error.message)
         } catch {
