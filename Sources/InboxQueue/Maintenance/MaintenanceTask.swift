@@ -56,14 +56,17 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     /// - Returns: What was done to how many rows, and whether there may be more; nil when there was nothing to do, or when another worker
     ///   does it.
     package func step(on connection: Connection, lockTimeout: Duration = Self.lockTimeout) async throws -> Step? {
-        try await connection.withTransaction { transaction in
-            if locksTables {
-                // The role's timeout is for statements that others wait for. What a step reads at length, it reads beside them.
-                let isLimited = lockTimeout == Self.lockTimeout
-                _ = try await transaction.query(.limitStep(lockTimeout: "\(lockTimeout.milliseconds)", isLimited: isLimited))
-            }
-            return try await step(in: transaction)
+        try await connection.withTransaction { try await step(in: $0, lockTimeout: lockTimeout) }
+    }
+
+    /// Takes one step in the caller's transaction.
+    package func step(in transaction: Transaction, lockTimeout: Duration = Self.lockTimeout) async throws -> Step? {
+        if locksTables {
+            // The role's timeout is for statements that others wait for. What a step reads at length, it reads beside them.
+            let isLimited = lockTimeout == Self.lockTimeout
+            _ = try await transaction.query(.limitStep(lockTimeout: "\(lockTimeout.milliseconds)", isLimited: isLimited))
         }
+        return try await work(in: transaction)
     }
 
     /// Whether its steps change partitions, which takes a lock on all of the table.
@@ -74,7 +77,7 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         }
     }
 
-    private func step(in transaction: Transaction) async throws -> Step? {
+    private func work(in transaction: Transaction) async throws -> Step? {
         switch self {
         case .preparePartitions: try await named(.preparePartitions(), in: transaction)
         case .ageFeed: try await named(.expireFeed(), in: transaction)

@@ -119,7 +119,7 @@ extension EndToEndInterfaces {
                     (["requeue", "1", "--outcome", "failed"], 2, "either"),
                     (["discard", "1"], 2, "--note"),
                     (["requeue", "--from", "yesterday"], 2, "--from must be an instant such as 2026-01-31T12:00:00Z"),
-                    (["requeue", "--before", "2026-02-30T00:00:00Z"], 2, "out of range"),
+                    (["requeue", "--before", "2026-02-30T00:00:00Z"], 2, "--before must be an instant such as 2026-01-31T12:00:00Z"),
                     (["requeue", "1", "1-9223372036854775807"], 2, "1,000"),
                 ] {
                     let result = try await Program.run(arguments, settings: settings)

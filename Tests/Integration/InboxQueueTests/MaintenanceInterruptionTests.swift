@@ -35,10 +35,12 @@ struct MaintenanceInterruptionTests {
     /// Takes a step and dies before its commit; returns what the step would have done.
     private func dieWithin(_ task: MaintenanceTask, in database: TestDatabase) async throws -> MaintenanceTask.Step? {
         let lost = try await database.withConnection(user: "appstore_worker") { connection in
-            try await connection.execute("BEGIN")
-            let step = try await task.step(on: connection)
+            var step: MaintenanceTask.Step?
             await #expect(throws: PostgresError.self) {
-                try await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+                try await connection.withTransaction { transaction in
+                    step = try await task.step(in: transaction)
+                    _ = try await transaction.query("SELECT pg_terminate_backend(pg_backend_pid())")
+                }
             }
             return step
         }
