@@ -26,8 +26,8 @@ package struct SchemaMigrator: Sendable {
 
     /// Creates the schema, or upgrades it: applies the missing steps, and replaces functions, views and privileges if they differ.
     ///
-    /// Either is one transaction, so a failed run has changed nothing. Only the indexes of steps that are marked `-- concurrently` are made before
-    /// it; the next run finds them.
+    /// Either is one transaction, so a failed run has changed nothing. Only the indexes and enum values of steps that are marked `-- concurrently`
+    /// are made before it; the next run finds them.
     ///
     /// - Throws: ``SchemaError`` when the database or the role does not permit it, or when an object of the program still differs at the end.
     package func migrate() async throws -> SchemaChanges {
