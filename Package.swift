@@ -374,7 +374,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPRequestingTests",
-            dependencies: ["Commands", "HTTPRequesting", "Outbox", "Randomness", "Webhooks", nioCore, nioHTTP1, nioPosix],
+            dependencies: [
+                "Commands", "HTTPRequesting", "Outbox", "Randomness", "Webhooks", nioCore, nioEmbedded, nioHTTP1, nioPosix, nioSSL,
+            ],
             path: "Tests/Integration/HTTPRequestingTests"
         ),
         .testTarget(

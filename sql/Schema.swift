@@ -70,8 +70,9 @@ package struct SchemaFile: Sendable {
 /// A file of `steps/`, which migrates a database from one version to the next.
 ///
 /// Its first lines are comments. `-- breaking` among them raises the contract: programs of earlier releases stop working with the database.
-/// With `-- concurrently` the step makes indexes: it is a query, and each row of its result is a statement, `CREATE INDEX CONCURRENTLY IF NOT
-/// EXISTS …`. They run ahead of the transaction of the upgrade, and in it without `CONCURRENTLY`, for columns that earlier steps have added.
+/// With `-- concurrently` the step makes indexes, or a value of an enum, which no statement of the transaction that adds it may use. It is a query,
+/// and each row of its result is a statement: `CREATE INDEX CONCURRENTLY IF NOT EXISTS …`, `ALTER TYPE … ADD VALUE IF NOT EXISTS …`. They run ahead
+/// of the transaction of the upgrade, and in it without `CONCURRENTLY`, for what earlier steps have just made.
 package struct SchemaStep: Sendable {
     /// The number at the beginning of the file's name.
     package let version: Int

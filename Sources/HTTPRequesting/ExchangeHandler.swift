@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// A request, and the promise of its answer.
 struct PendingExchange: Sendable {
@@ -30,6 +31,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private let meter: AnswerMeter
     private var running: Running?
     private var hasAnswered = false
+    private var isSendingHead = false
     /// What has closed, or will close, the connection.
     private var failure: ExchangeError?
 
@@ -47,7 +49,9 @@ final class ExchangeHandler: ChannelDuplexHandler {
         running = Running(pending: pending, deadline: deadline)
         meter.start(maximumBytes: pending.request.maximumBytes)
         promise?.succeed()
+        isSendingHead = true
         context.write(wrapOutboundOut(.head(pending.request.head)), promise: nil)
+        isSendingHead = false
         // A field that cannot be sent ends the exchange at once.
         guard failure == nil else { return }
         if !pending.request.body.isEmpty {
@@ -67,13 +71,10 @@ final class ExchangeHandler: ChannelDuplexHandler {
             running?.answer = ReceivedAnswer(status: Int(head.status.code), headers: head.headers)
             running?.answer?.isReusable = head.isKeepAlive
         case .body(let buffer):
-            guard let running, var answer = running.answer else { return }
-            let request = running.pending.request
-            answer.byteCount += buffer.readableBytes
-            let space = (request.keptBytes ?? request.maximumBytes) - answer.body.count
-            if space > 0 { answer.body += buffer.readableBytesView.prefix(space) }
-            self.running?.answer = answer
-            if answer.byteCount > request.maximumBytes { finish(context, .tooLarge) }
+            guard let request = running?.pending.request else { return }
+            // In its place: a copy of the answer would copy all of the body that is there.
+            running?.answer?.append(buffer.readableBytesView, keeping: request.keptBytes ?? request.maximumBytes)
+            if let count = running?.answer?.byteCount, count > request.maximumBytes { finish(context, .tooLarge) }
         case .end:
             guard let running, let answer = running.answer else { return }
             self.running?.isWhole = true
@@ -85,13 +86,22 @@ final class ExchangeHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        finish(context, running == nil || hasAnswered ? .reusedConnectionClosed : .connectionClosed)
+        finish(context, running == nil || isUnanswered ? .reusedConnectionClosed : .connectionClosed)
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(context, hasAnswered && error is IOError ? .reusedConnectionClosed : ExchangeError(error))
+        let failure =
+            switch error {
+            case is HTTPParserError where isSendingHead: ExchangeError.unsendable
+            case is IOError where isUnanswered, NIOSSLError.uncleanShutdown where isUnanswered: ExchangeError.reusedConnectionClosed
+            default: ExchangeError(error)
+            }
+        finish(context, failure)
     }
+
+    /// Whether the connection has carried another exchange, and not one byte since the request: the server may have closed it before.
+    private var isUnanswered: Bool { hasAnswered && !meter.hasRead }
 
     /// Ends the exchange and the connection.
     private func finish(_ context: ChannelHandlerContext, _ failure: ExchangeError) {
@@ -119,13 +129,17 @@ final class AnswerMeter: ChannelInboundHandler {
     private static let overhead = 262_144
 
     private var left = overhead
+    /// Whether anything was read since the request.
+    private(set) var hasRead = false
 
     func start(maximumBytes: Int) {
         // A body in small chunks has a frame for each.
         left = 2 * maximumBytes + Self.overhead
+        hasRead = false
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        hasRead = true
         left -= unwrapInboundIn(data).readableBytes
         guard left >= 0 else { return context.fireErrorCaught(ExchangeError.tooLarge) }
         context.fireChannelRead(data)
@@ -134,6 +148,7 @@ final class AnswerMeter: ChannelInboundHandler {
 
 extension ExchangeError {
     fileprivate static let tooLarge = ExchangeError(.tooLarge, "the answer is too long")
+    fileprivate static let unsendable = ExchangeError(.invalidRequest, "a field of the request cannot be sent")
     fileprivate static let unexpected = ExchangeError(.invalidAnswer, "an answer without a request")
     fileprivate static let connectionClosed = ExchangeError(.connectionFailed, "the connection was closed before an answer")
 

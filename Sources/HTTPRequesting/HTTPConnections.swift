@@ -42,22 +42,21 @@ package final class HTTPConnections: Sendable {
 
     /// Sends a request over an idle connection, or else over the first route that can be connected. Cancellation stops it.
     ///
-    /// A connection that carried another exchange, and that the server closes before this answer, costs nothing: the request goes again over
-    /// another one.
+    /// A connection that carried another exchange, and that the server closes before this answer, costs nothing: the request goes once more, over
+    /// a new one.
     ///
     /// - Returns: the answer from its head on, whole or not.
     package func send(_ request: HTTPRequest, over routes: [HTTPRoute], before deadline: NIODeadline) async throws(ExchangeError)
         -> ReceivedAnswer
     {
-        for route in routes {
-            while let channel = idle.take(route.key) {
-                do throws(ExchangeError) {
-                    return try await exchange(request, over: route, on: channel.eventLoop, before: deadline) {
-                        channel.eventLoop.makeSucceededFuture(channel)
-                    }
-                } catch {
-                    guard error.kind == .reusedConnectionClosed else { throw error }
+        // Only one: each idle connection may be closed by now, after the server has read the request.
+        if let (route, channel) = takeIdle(routes) {
+            do throws(ExchangeError) {
+                return try await exchange(request, over: route, on: channel.eventLoop, before: deadline) {
+                    channel.eventLoop.makeSucceededFuture(channel)
                 }
+            } catch {
+                guard error.kind == .reusedConnectionClosed else { throw error }
             }
         }
         var failure = ExchangeError.timedOut
@@ -71,6 +70,13 @@ package final class HTTPConnections: Sendable {
             }
         }
         throw failure
+    }
+
+    private func takeIdle(_ routes: [HTTPRoute]) -> (HTTPRoute, any Channel)? {
+        for route in routes {
+            if let channel = idle.take(route.key) { return (route, channel) }
+        }
+        return nil
     }
 
     /// Another route may help, because nothing was sent.

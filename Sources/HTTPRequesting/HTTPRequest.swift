@@ -1,3 +1,4 @@
+import NIOCore
 package import NIOHTTP1
 
 /// One request over HTTP/1.1, and how much of its answer is read.
@@ -60,6 +61,14 @@ package struct ReceivedAnswer: Sendable {
     init(status: Int, headers: HTTPHeaders) {
         self.status = status
         self.headers = headers
+    }
+
+    /// Adds what was read of the body.
+    ///
+    /// - Parameter limit: how many bytes of the body are kept.
+    mutating func append(_ bytes: ByteBufferView, keeping limit: Int) {
+        byteCount += bytes.count
+        body += bytes.prefix(max(0, limit - body.count))
     }
 }
 

@@ -113,8 +113,8 @@ extension SchemaMigrator {
                 SELECT CASE WHEN w.oid IS NULL THEN d.classid ELSE 'pg_class'::regclass END, coalesce(w.ev_class, d.objid)
                 FROM affected AS a
                 JOIN pg_catalog.pg_depend AS d ON (d.refclassid, d.refobjid) = (a.classid, a.objid)
-                -- A view depends on what its rule depends on.
-                LEFT JOIN pg_catalog.pg_rewrite AS w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+                -- A view depends on what its rule depends on. Any other rule is an object of its own.
+                LEFT JOIN pg_catalog.pg_rewrite AS w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid AND w.rulename = '_RETURN'
             )
             SELECT DISTINCT pg_describe_object(a.classid, a.objid, 0) AS object
             FROM affected AS a LEFT JOIN objects AS o ON (o.classid, o.objid) = (a.classid, a.objid) AND o.object = ANY (\(former))

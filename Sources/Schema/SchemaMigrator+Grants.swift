@@ -60,7 +60,9 @@ extension SchemaMigrator {
                               \(grant.grantee), CASE WHEN \(grant.isGrantable) THEN ' WITH GRANT OPTION' ELSE '' END) AS script
                 FROM (SELECT to_regclass(\(grant.object))::text WHERE \(grant.kind) <> 'ROUTINE'
                       UNION ALL
-                      SELECT coalesce(to_regprocedure(\(grant.object)), to_regproc(split_part(\(grant.object), '(', 1))::oid::regprocedure)::text
+                      -- Before 16 to_regprocedure fails where a type of an argument is gone.
+                      SELECT coalesce((SELECT p.oid::regprocedure FROM pg_catalog.pg_proc AS p WHERE p.oid::regprocedure::text = \(grant.object)),
+                                      to_regproc(split_part(\(grant.object), '(', 1))::oid::regprocedure)::text
                       WHERE \(grant.kind) = 'ROUTINE') AS found (object)
                 WHERE found.object IS NOT NULL
                   AND (\(grant.column)::text IS NULL

@@ -29,7 +29,7 @@ extension SchemaMigrator {
             try await requireOwnObjects()
             return SchemaChanges()
         }
-        for step in steps where step.isConcurrent { try await makeIndexes(step.file) }
+        for step in steps where step.isConcurrent { try await runAhead(step.file) }
         try await transaction("the upgrade") {
             // Each claim reads the fence and locks it until its batch has ended. So this lock waits for batches of earlier releases.
             if steps.contains(where: \.isBreaking) { try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE") }
@@ -47,8 +47,8 @@ extension SchemaMigrator {
 
     private func apply(_ step: SchemaStep) async throws {
         if step.isConcurrent {
-            // Here it makes the indexes of columns that the steps before it have added, and finds all others.
-            let statements = try await statements(step.file)
+            // Here it makes what was too early ahead of the steps before it, and finds all else.
+            let statements = try await naming(step.file) { try await self.statements(step.file) }
             for statement in statements {
                 try await naming(step.file) { try await connection.runScript(statement.replacing(" CONCURRENTLY", with: "")) }
             }

@@ -42,12 +42,14 @@ extension SchemaMigrator {
         try await naming(file) { try await connection.runScript(file.text) }
     }
 
-    /// Prefixes PostgreSQL's error with the file's name, and names what depends on an object that the file drops.
+    /// Prefixes PostgreSQL's error with the file's name, and names what depends on an object that the file drops, or on a column that gets
+    /// another type. PostgreSQL refuses the latter as a missing feature, with the dependent object as the detail.
     nonisolated(nonsending) func naming<T: Sendable>(_ file: SchemaFile, _ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
-        } catch let error as PostgresError where error.sqlState == .dependentObjectsStillExist {
-            throw SchemaError(.hasDependents, "\(file.name): \(error): \(error.refusal ?? ""); \(Self.remedy)", cause: error)
+        } catch let error as PostgresError where error.sqlState == .dependentObjectsStillExist || error.sqlState == .featureNotSupported {
+            guard let detail = error.refusal else { throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error) }
+            throw SchemaError(.hasDependents, "\(file.name): \(error): \(detail); \(Self.remedy)", cause: error)
         } catch let error as PostgresError {
             throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
         }

@@ -26,8 +26,8 @@ package struct SchemaMigrator: Sendable {
 
     /// Creates the schema, or upgrades it: applies the missing steps, and replaces functions, views and privileges if they differ.
     ///
-    /// Either is one transaction, so a failed run has changed nothing. Only the indexes of steps that are marked `-- concurrently` are made before
-    /// it; the next run finds them.
+    /// Either is one transaction, so a failed run has changed nothing. Only the indexes and enum values of steps that are marked `-- concurrently`
+    /// are made before it; the next run finds them.
     ///
     /// - Throws: ``SchemaError`` when the database or the role does not permit it, or when an object of the program still differs at the end.
     package func migrate() async throws -> SchemaChanges {
@@ -114,16 +114,35 @@ package struct SchemaMigrator: Sendable {
 
     private func ensureRoles() async throws {
         if try await mayChangeRoles() {
-            return try await naming(manifest.roles) { try await connection.runScript("BEGIN;\n\(manifest.roles.text)\nCOMMIT;") }
+            do {
+                return try await connection.runScript("BEGIN;\n\(manifest.roles.text)\nCOMMIT;")
+            } catch let error as PostgresError {
+                let code: SchemaError.Code = error.sqlState == .insufficientPrivilege ? .notPermitted : .fileFailed
+                throw SchemaError(code, "\(manifest.roles.name): \(error)", cause: error)
+            }
         }
         let missing = try await missingRoles()
         guard missing.isEmpty else {
             throw SchemaError(
                 .rolesMissing,
                 "these roles are missing and this one may not create them: \(missing.joined(separator: ", ")); "
-                    + "run sql/roles.sql as a superuser"
+                    + "run sql/roles.sql as a superuser\(try await missingAdminOptions())"
             )
         }
+    }
+
+    /// What a role that may create roles lacks to change the program's, as the end of a sentence.
+    private func missingAdminOptions() async throws -> String {
+        let rows = try await connection.query(
+            """
+            SELECT format(', or GRANT %s TO %I WITH ADMIN OPTION', string_agg(quote_ident(r.rolname), ', ' ORDER BY r.rolname), current_user) AS remedy
+            FROM pg_catalog.pg_roles AS me CROSS JOIN pg_catalog.pg_roles AS r
+            WHERE me.rolname = current_user AND me.rolcreaterole
+              AND r.rolname = ANY (\(Self.roles)) AND NOT pg_has_role(r.oid, 'MEMBER WITH ADMIN OPTION')
+            HAVING count(*) > 0
+            """
+        )
+        return try rows.first?.decode("remedy") ?? ""
     }
 
     /// Whether this role may make the program's roles and change those that exist. Since PostgreSQL 16 CREATEROLE is not enough for that: it

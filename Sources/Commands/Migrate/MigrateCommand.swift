@@ -37,6 +37,8 @@ struct MigrateCommand: AsyncParsableCommand {
         var options = try ConnectionOptions(DatabaseSettings(reader), command: "migrate", role: nil)
         // A concurrent run and the creation of an index may both take long.
         options.statementDeadline = .seconds(3600)
+        // roles.sql says what only a superuser can grant.
+        options.logsNotices = true
         let connection = try await Connection.open(options, logger: logger)
         let migrator = SchemaMigrator(connection: connection, logger: logger)
         if check {

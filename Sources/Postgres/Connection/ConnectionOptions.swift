@@ -10,6 +10,8 @@ package struct ConnectionOptions: Sendable {
     ///
     /// False for a pooler that changes servers between transactions and does not track prepared statements, such as PgBouncer before 1.21.
     package var prepared = true
+    /// Whether the log gets the texts of warnings and of what scripts raise as a notice. They may quote data.
+    package var logsNotices = false
     /// The first statement of each connection, such as session settings.
     package var opening: Statement?
 

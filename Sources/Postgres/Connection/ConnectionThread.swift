@@ -29,7 +29,8 @@ struct ConnectionThread: ~Copyable {
 
     /// Returns why the connection ended. The handle is freed on return, before the request queue reports the end.
     private static func serve(_ options: ConnectionOptions, requests: RequestQueue, logger: Logger) throws(PostgresError) -> PostgresError {
-        let connection = try LibpqConnection(connecting: options.parameters, notices: NoticeCollector(logger: logger))
+        let notices = NoticeCollector(logger: logger, logsTexts: options.logsNotices)
+        let connection = try LibpqConnection(connecting: options.parameters, notices: notices)
         guard requests.opened(socket: connection.socket) else { return .connectionClosed }
         var thread = ConnectionThread(
             requests: requests,

@@ -16,9 +16,12 @@ final class NoticeCollector {
     /// Why the server closes the connection; a notice if no statement is in flight.
     private(set) var fatalNotice: Notice?
     private let logger: Logger
+    private let logsTexts: Bool
 
-    init(logger: Logger) {
+    /// - Parameter logsTexts: as ``ConnectionOptions/logsNotices``.
+    init(logger: Logger, logsTexts: Bool) {
         self.logger = logger
+        self.logsTexts = logsTexts
     }
 
     func removeWarnings() {
@@ -51,9 +54,11 @@ final class NoticeCollector {
         case "FATAL", "PANIC": fatalNotice = notice
         default: break
         }
-        logger.debug(
-            "server notice",
-            metadata: [LogKey.severity: "\(notice.severity)", LogKey.sqlState: "\(notice.sqlState)"]
-        )
+        var metadata: Logger.Metadata = [LogKey.severity: "\(notice.severity)", LogKey.sqlState: "\(notice.sqlState)"]
+        // RAISE of PL/pgSQL. Other notices tell what IF EXISTS and CASCADE have done.
+        let isMeant = notice.severity == "WARNING" || notice.routine == "exec_stmt_raise"
+        guard logsTexts, isMeant else { return logger.debug("server notice", metadata: metadata) }
+        metadata[LogKey.message] = "\(notice.message)"
+        logger.notice("server notice", metadata: metadata)
     }
 }

@@ -3,8 +3,7 @@ import CLibPQ
 extension PostgresError {
     /// Reads the server's error about a statement.
     ///
-    /// DETAIL and CONTEXT are dropped because they quote data, except the DETAIL of `insufficient_privilege` and of
-    /// `dependent_objects_still_exist`.
+    /// DETAIL and CONTEXT are dropped because they quote data, except the DETAILs of ``refusal``.
     init(_ result: ResultHandle, statementName: String?) {
         let state = result.diagnostic(clibpq_sqlstate).map(SQLState.init(rawValue:))
         let severity = result.diagnostic(clibpq_severity)
@@ -21,8 +20,10 @@ extension PostgresError {
         )
         self.statementName = statementName
         hint = result.diagnostic(clibpq_message_hint)
-        if state == .insufficientPrivilege || state == .dependentObjectsStillExist { refusal = result.diagnostic(clibpq_message_detail) }
+        if let state, Self.refusals.contains(state) { refusal = result.diagnostic(clibpq_message_detail) }
     }
+
+    private static let refusals: Set<SQLState> = [.insufficientPrivilege, .dependentObjectsStillExist, .featureNotSupported]
 
     /// A data exception (class 22) quotes the offending value in its primary message: `invalid input syntax for type uuid: "…"`.
     private static func withoutValues(_ message: String, state: SQLState?) -> String {

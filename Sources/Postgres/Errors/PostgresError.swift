@@ -11,8 +11,8 @@ package struct PostgresError: Error, Sendable {
     package private(set) var message: String
     /// The constraint that was violated.
     package private(set) var constraint: String?
-    /// The DETAIL of `insufficient_privilege`, which names the missing privilege, and of `dependent_objects_still_exist`, which names the
-    /// objects. Other DETAILs quote data and are dropped.
+    /// The DETAIL of `insufficient_privilege`, which names the missing privilege, and of `dependent_objects_still_exist` and
+    /// `feature_not_supported`, which name objects. Other DETAILs quote data and are dropped.
     package internal(set) var refusal: String?
     /// The HINT of the server, which says what to do. Descriptions leave it out.
     package internal(set) var hint: String?

@@ -10,6 +10,8 @@ final class RawServer: Sendable {
         var endless: [UInt8] = []
         /// Whether the server closes the connection after the bytes.
         var closes = false
+        /// What the server waits for before it sends the bytes.
+        var after: EventLoopFuture<Void>?
 
         init(_ text: String, endless: String = "", closes: Bool = false) {
             (bytes, self.endless, self.closes) = (Array(text.utf8), Array(endless.utf8), closes)
@@ -96,7 +98,6 @@ final class RawServer: Sendable {
 
 private final class RawHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
 
     private let server: RawServer
     private let readsBodies: Bool
@@ -127,14 +128,19 @@ private final class RawHandler: ChannelInboundHandler {
 
     private func answer(_ context: ChannelHandlerContext) {
         guard let reply = server.receive() else { return }
-        let sent = context.eventLoop.makePromise(of: Void.self)
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: reply.bytes)), promise: sent)
         let channel = context.channel
+        guard let after = reply.after else { return Self.send(reply, channel) }
+        after.whenSuccess { Self.send(reply, channel) }
+    }
+
+    private static func send(_ reply: RawServer.Reply, _ channel: any Channel) {
+        let sent = channel.eventLoop.makePromise(of: Void.self)
+        channel.writeAndFlush(ByteBuffer(bytes: reply.bytes), promise: sent)
         if reply.closes {
             sent.futureResult.whenComplete { _ in channel.close(promise: nil) }
         } else if !reply.endless.isEmpty {
             let part = Array(repeatElement(reply.endless, count: max(1, 65_536 / reply.endless.count)).joined())
-            sent.futureResult.whenSuccess { Self.flood(channel, ByteBuffer(bytes: part)) }
+            sent.futureResult.whenSuccess { flood(channel, ByteBuffer(bytes: part)) }
         }
     }
 

@@ -45,6 +45,51 @@ struct ManagedServerTests {
         #expect(try await Session(cluster, "shop", "customer").migrate().created == SchemaManifest().version)
     }
 
+    @Test func `migrate says what only a superuser can grant`() async throws {
+        let cluster = try await TestCluster.startPrivate()
+        let server = try await Session(cluster, "postgres", "postgres")
+        try await server.connection.runScript(Self.logins)
+        try await server.connection.runScript("CREATE DATABASE shop ENCODING 'UTF8' TEMPLATE template0 OWNER customer")
+        var options = try ConnectionOptions(cluster.url(database: "shop", user: "customer"))
+        options.logsNotices = true
+        let log = CapturedLog()
+        let connection = try await Connection.open(options, logger: log.logger)
+        _ = try await SchemaMigrator(connection: connection, logger: .silent).migrate()
+        await connection.close()
+        #expect(log.text.contains("as a superuser, GRANT SET ON PARAMETER log_error_verbosity"), "\(log.text)")
+    }
+
+    @Test func `a role that does not own the database learns what to grant`() async throws {
+        let cluster = try await TestCluster.startPrivate()
+        let server = try await Session(cluster, "postgres", "postgres")
+        try await server.connection.runScript(Self.logins)
+        try await server.connection.runScript("CREATE DATABASE shop ENCODING 'UTF8' TEMPLATE template0")
+        let refusal = await #expect(throws: SchemaError.self) { try await Session(cluster, "shop", "customer").migrate() }
+        #expect(refusal?.code == .notPermitted)
+        let remedy = "GRANT CREATE ON DATABASE shop TO appstore_owner"
+        #expect(refusal?.description.contains("run sql/roles.sql in it, or \(remedy) (") == true, "\(refusal?.description ?? "")")
+        // The attempt has made no role.
+        try await server.connection.runScript("CREATE ROLE appstore_owner; GRANT appstore_owner TO customer WITH ADMIN OPTION; \(remedy)")
+        #expect(try await Session(cluster, "shop", "customer").migrate().created == SchemaManifest().version)
+    }
+
+    @Test func `a role that may not change the roles of others learns what to grant`() async throws {
+        let cluster = try await TestCluster.startPrivate()
+        let server = try await Session(cluster, "postgres", "postgres")
+        try await server.connection.runScript(Self.logins + "; CREATE ROLE appstore_owner; CREATE ROLE appstore_viewer LOGIN")
+        try await server.connection.runScript("CREATE DATABASE shop ENCODING 'UTF8' TEMPLATE template0 OWNER customer")
+        let version = try await server.connection.query("SHOW server_version_num")[0].decode(0, as: String.self)
+        if version >= "160000" {
+            let refusal = await #expect(throws: SchemaError.self) { try await Session(cluster, "shop", "customer").migrate() }
+            #expect(refusal?.code == .rolesMissing)
+            let remedy = "GRANT appstore_owner, appstore_viewer TO customer WITH ADMIN OPTION"
+            let text = refusal?.description ?? ""
+            #expect(text.hasSuffix("run sql/roles.sql as a superuser, or \(remedy)"), "\(text)")
+            try await server.connection.runScript(remedy)
+        }
+        #expect(try await Session(cluster, "shop", "customer").migrate().created == SchemaManifest().version)
+    }
+
     /// A session that ends with its test's cluster.
     private struct Session {
         let connection: Connection

@@ -79,6 +79,11 @@ struct SchemaDefinitionTests {
         ("ALTER TABLE appstore.audit_log ALTER COLUMN note SET NOT NULL", "different: table appstore.audit_log"),
         ("ALTER TABLE appstore.products DROP CONSTRAINT products_pkey CASCADE", "missing: constraint products_pkey on appstore.products"),
         ("ALTER TABLE appstore.products ADD COLUMN mine text", "different: table appstore.products"),
+        ("ALTER TABLE appstore.products FORCE ROW LEVEL SECURITY", "different: table appstore.products"),
+        (
+            "ALTER SCHEMA appstore_reports OWNER TO postgres; GRANT ALL ON SCHEMA appstore_reports TO appstore_owner",
+            "different: schema appstore_reports"
+        ),
     ])
     func `a manual change of a table is an error of migrate, which changes nothing`(script: String, line: String) async throws {
         let database = try await InboxDatabase.make()
@@ -97,6 +102,8 @@ struct SchemaDefinitionTests {
         ("CREATE INDEX mine ON appstore.audit_log (note)", "unknown: index appstore.mine"),
         ("ALTER TABLE appstore.audit_log ADD CONSTRAINT mine CHECK (note <> 'x')", "unknown: constraint mine on appstore.audit_log"),
         ("CREATE TABLE appstore.mine (); ALTER TABLE appstore.mine OWNER TO appstore_owner", "unknown: table appstore.mine"),
+        ("CREATE RULE mine AS ON DELETE TO appstore.audit_log DO INSTEAD NOTHING", "unknown: rule mine on appstore.audit_log"),
+        ("CREATE POLICY mine ON appstore.audit_log TO appstore_viewer USING (note <> 'x')", "unknown: policy mine on appstore.audit_log"),
         ("ALTER TABLE appstore.contracts SET (fillfactor = 50)", "different: settings of appstore.contracts"),
         ("ALTER TABLE appstore.fx_rates REPLICA IDENTITY FULL", "unknown: settings of appstore.fx_rates"),
     ])

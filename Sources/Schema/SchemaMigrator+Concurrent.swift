@@ -4,33 +4,44 @@ import SQL
 
 /// Steps that are marked `-- concurrently`.
 extension SchemaMigrator {
-    /// Makes the indexes of a step ahead of the transaction of the upgrade, as far as the tables of the database permit.
+    /// Runs the statements of a step ahead of the transaction of the upgrade, as far as the objects of the database permit. ``apply(_:)`` runs
+    /// all of them again.
     ///
-    /// CREATE INDEX CONCURRENTLY blocks no session, but waits for open transactions, so it runs without a lock timeout.
-    func makeIndexes(_ file: SchemaFile) async throws {
-        let statements = try await statements(file)
-        try await dropInvalid(statements)
+    /// CREATE INDEX CONCURRENTLY and DROP INDEX CONCURRENTLY block no session, but wait for open transactions, so they run without a lock timeout.
+    func runAhead(_ file: SchemaFile) async throws {
+        let query = try await naming(file) { try await unlessTooEarly(file.name) { try await self.statements(file) } }
+        guard let statements = query else { return }
         do {
             try await connection.runScript("SET lock_timeout = 0")
-            for statement in statements {
-                do {
-                    try await connection.runScript(statement)
-                } catch let error as PostgresError where error.sqlState == .undefinedTable || error.sqlState == .undefinedColumn {
-                    // An earlier step, which the database lacks, makes the table or column: the index is made after it.
-                    logger.notice("the upgrade makes this index", metadata: ["schema.statement": "\(statement)", "error": "\(error)"])
-                }
-            }
+            try await dropInvalid(statements)
+            for statement in statements { try await unlessTooEarly(statement) { try await connection.runScript(statement) } }
             try await connection.runScript("SET lock_timeout = \(lockTimeout.milliseconds)")
+            try await requireValid(statements, of: file)
         } catch let error as PostgresError {
             await dropLeftovers(statements)
             throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
         }
-        try await requireValid(statements, of: file)
     }
 
     /// The statements that the step's query returns.
     func statements(_ file: SchemaFile) async throws -> [String] {
-        try await naming(file) { try await connection.query("\(unsafeRaw: file.text)") }.map { try $0.decode(0) }
+        try await connection.query("\(unsafeRaw: file.text)").map { try $0.decode(0) }
+    }
+
+    /// What runs ahead may name an object that an earlier step makes, which the database lacks.
+    private static let tooEarly: Set<SQLState> = [
+        .invalidSchemaName, .undefinedTable, .undefinedColumn, .undefinedObject, .undefinedFunction,
+    ]
+
+    /// Returns nil where `body` names an object that an earlier step makes: the upgrade runs it after that step.
+    @discardableResult
+    private nonisolated(nonsending) func unlessTooEarly<T: Sendable>(_ part: String, _ body: () async throws -> T) async throws -> T? {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.sqlState.map(Self.tooEarly.contains) == true {
+            logger.notice("the upgrade runs this after earlier steps", metadata: ["schema.part": "\(part)", "error": "\(error)"])
+            return nil
+        }
     }
 
     /// Throws when an index of the statements is invalid: `IF NOT EXISTS` does not notice.
