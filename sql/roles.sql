@@ -29,28 +29,30 @@ BEGIN
         END;
     END LOOP;
 
-    IF pg_has_role((SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname = current_database()), 'USAGE') THEN
+    IF has_database_privilege(current_database(), 'CREATE WITH GRANT OPTION') AND has_database_privilege(current_database(), 'CONNECT WITH GRANT OPTION')
+    THEN
         EXECUTE format('GRANT CONNECT, CREATE ON DATABASE %I TO appstore_owner', current_database());
         EXECUTE format('GRANT CONNECT ON DATABASE %I TO %s', current_database(), array_to_string(logins, ', '));
-
-        -- PUBLIC may make temporary tables, and so the login roles, which need none. In a database with other tables that is theirs to decide.
-        IF NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-                       WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname NOT IN ('appstore', 'appstore_reports', 'pg_catalog',
-                                                                                       'information_schema')
-                         AND n.nspname !~ '^pg_(toast|temp)'
-                         AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'e')) THEN
-            EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
-        END IF;
     ELSE
-        -- GRANT by a role that does not own the database only warns.
+        -- GRANT by a role that may only connect warns, and gives nothing.
         SELECT string_agg(format('GRANT %s ON DATABASE %I TO %I', n.privilege, current_database(), n.role_name), '; ') INTO lacking
         FROM (SELECT 'CREATE', 'appstore_owner' UNION ALL SELECT 'CONNECT', unnest(logins || 'appstore_owner'::text)) AS n (privilege, role_name)
         WHERE NOT has_database_privilege(n.role_name, current_database(), n.privilege);
         IF lacking IS NOT NULL THEN
             RAISE insufficient_privilege USING MESSAGE = format(
-                '%I does not own the database %I: as its owner or as a superuser, run sql/roles.sql in it, or %s',
+                '%I may not let roles use the database %I: as its owner or as a superuser, run sql/roles.sql in it, or %s',
                 current_user, current_database(), lacking);
         END IF;
+    END IF;
+
+    -- PUBLIC may make temporary tables, and so the login roles, which need none. In a database with other tables that is theirs to decide.
+    IF pg_has_role((SELECT d.datdba FROM pg_catalog.pg_database AS d WHERE d.datname = current_database()), 'USAGE')
+       AND NOT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                   WHERE c.relkind IN ('r', 'p', 'f', 'm', 'v') AND n.nspname NOT IN ('appstore', 'appstore_reports', 'pg_catalog',
+                                                                                   'information_schema')
+                     AND n.nspname !~ '^pg_(toast|temp)'
+                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS d WHERE d.objid = c.oid AND d.deptype = 'e')) THEN
+        EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
     END IF;
 
     -- Who runs this and is not a superuser must be able to act as the owner by SET ROLE. Since PostgreSQL 16 the role that made the owner is its

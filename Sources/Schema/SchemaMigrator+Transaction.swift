@@ -48,7 +48,10 @@ extension SchemaMigrator {
         do {
             return try await body()
         } catch let error as PostgresError where error.sqlState == .dependentObjectsStillExist || error.sqlState == .featureNotSupported {
-            guard let detail = error.refusal else { throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error) }
+            // The detail of other missing features names what a step does wrong.
+            guard let detail = error.refusal, error.sqlState != .featureNotSupported || detail.contains("depends on") else {
+                throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
+            }
             throw SchemaError(.hasDependents, "\(file.name): \(error): \(detail); \(Self.remedy)", cause: error)
         } catch let error as PostgresError {
             throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)

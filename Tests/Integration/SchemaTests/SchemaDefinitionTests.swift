@@ -102,7 +102,10 @@ struct SchemaDefinitionTests {
         ("CREATE INDEX mine ON appstore.audit_log (note)", "unknown: index appstore.mine"),
         ("ALTER TABLE appstore.audit_log ADD CONSTRAINT mine CHECK (note <> 'x')", "unknown: constraint mine on appstore.audit_log"),
         ("CREATE TABLE appstore.mine (); ALTER TABLE appstore.mine OWNER TO appstore_owner", "unknown: table appstore.mine"),
-        ("CREATE RULE mine AS ON DELETE TO appstore.audit_log DO INSTEAD NOTHING", "unknown: rule mine on appstore.audit_log"),
+        (
+            "CREATE RULE mine AS ON INSERT TO appstore.audit_log DO ALSO INSERT INTO appstore.products (product_id) VALUES (NEW.note)",
+            "unknown: rule mine on appstore.audit_log"
+        ),
         ("CREATE POLICY mine ON appstore.audit_log TO appstore_viewer USING (note <> 'x')", "unknown: policy mine on appstore.audit_log"),
         ("ALTER TABLE appstore.contracts SET (fillfactor = 50)", "different: settings of appstore.contracts"),
         ("ALTER TABLE appstore.fx_rates REPLICA IDENTITY FULL", "unknown: settings of appstore.fx_rates"),

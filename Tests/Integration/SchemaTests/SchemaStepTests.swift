@@ -235,13 +235,13 @@ struct SchemaStepTests {
         try await database.withConnection { holder in
             try await holder.runScript("BEGIN; SELECT FROM appstore.audit_log")
             // The time that it has waited shows that the timeout does not count.
-            async let changes = database.migrate(Self.concurrent, lockTimeout: .milliseconds(1))
+            async let changes = database.migrate(Self.concurrent, lockTimeout: .milliseconds(100))
             try await database.withConnection { observer in
                 try await eventually("the drop waits for longer than the lock timeout") {
                     try await observer.query(
                         """
                         SELECT FROM pg_stat_activity WHERE query LIKE 'DROP INDEX CONCURRENTLY%' AND datname = current_database()
-                          AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '100 ms'
+                          AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '200 ms'
                         """
                     ).count == 1
                 }

@@ -27,7 +27,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         FROM pg_rewrite AS w
         JOIN pg_depend AS d ON (d.classid, d.objid, d.refclassid) = ('pg_rewrite'::regclass, w.oid, 'pg_class'::regclass) AND d.refobjid <> w.ev_class
         LEFT JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (d.refobjid, d.refobjsubid) AND d.refobjsubid <> 0
-        WHERE w.ev_class IN (SELECT r.oid FROM relations AS r)
+        WHERE w.ev_class IN (SELECT r.oid FROM relations AS r) AND w.rulename = '_RETURN'
         GROUP BY w.ev_class
     ), grants AS ( -- 2. privileges of the schema's own roles
         SELECT g.grantee, g.on_what || ' ' || g.privilege_type || CASE WHEN g.is_grantable THEN '*' ELSE '' END AS text
