@@ -1,7 +1,7 @@
 -- Locks all contracts that a batch concerns, makes the missing rows, and merges renewal info and status into the registers.
 -- A worker sends it in the transaction of a batch, before any other row of the ledger, one element of each array for each contract; all but
 -- the key is null for a contract that is only locked. The rows stay locked, also those that do not change: only the transaction that holds a
--- contract derives its part of the ledger. apply_batch deletes a row again that has no facts.
+-- contract derives its part of the ledger. appstore.apply_facts deletes a row again that has no facts.
 -- Returns environment and original_transaction_id of the rows that are new or changed.
 --
 -- A newer fact replaces the register as a whole; the hash decides between facts of one instant. One statement, so that rows are locked and made

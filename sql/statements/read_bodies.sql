@@ -1,5 +1,5 @@
 -- Reads what the inbox has of events that a batch has claimed.
--- A worker sends it after claim or claim_isolated, in the same transaction.
+-- A worker sends it after claim or claim_event, in the same transaction.
 -- Returns a row for each event whose body has not been dropped, in any order.
 --
 -- :event_ids                          the events

@@ -32,7 +32,7 @@ struct AppleAsk: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let kind = Self.kinds.first(where: { $0.0 == what })?.1 else { return try validate() }
+        guard let kind = Self.kinds.first(where: { $0.0 == what })?.1 else { throw ValidationError("apple ask knows no \(what)") }
         // A test goes to one environment.
         var place = place
         if what == "test-notification", place.environment == nil { place.environment = "Production" }

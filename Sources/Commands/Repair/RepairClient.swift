@@ -46,8 +46,8 @@ struct RepairClient: Sendable {
         do {
             let statement: Statement =
                 switch action {
-                case .requeue: .repairRequeueEvent(eventID: event, note: note)
-                case .discard: .repairDiscardEvent(eventID: event, note: note)
+                case .requeue: .requeueEvent(eventID: event, note: note)
+                case .discard: .discardEvent(eventID: event, reason: note)
                 }
             done = try await connection.query(statement).first?.decode(0) ?? 0
         } catch let error as PostgresError {

@@ -9,7 +9,7 @@ struct EmbeddedFiles: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let files = try Self.texts(in: target.directoryURL)
         let output = context.pluginWorkDirectoryURL
-        let hasStatements = files.contains { $0.path.contains("/statements/") }
+        let hasStatements = files.contains { Self.folder(of: $0, in: target.directoryURL) == "statements" }
         return [
             .buildCommand(
                 displayName: "Embedding \(files.count) files of \(target.name)",
@@ -28,9 +28,14 @@ struct EmbeddedFiles: BuildToolPlugin {
         // Releases are for tests, and queries for people.
         return paths.compactMap { $0 as? URL }
             .filter {
-                ["sql", "json", "txt", "css", "js", "svg"].contains($0.pathExtension) && !$0.path.contains("/queries/")
-                    && !$0.path.contains("/releases/")
+                ["sql", "json", "txt", "css", "js", "svg"].contains($0.pathExtension)
+                    && !["queries", "releases"].contains(Self.folder(of: $0, in: folder))
             }
             .sorted { $0.path < $1.path }
+    }
+
+    /// The folder of the target that a file is in, at any depth, or the file's name.
+    private static func folder(of file: URL, in target: URL) -> String {
+        String(file.path.dropFirst(target.path.count).split(separator: "/").first ?? "")
     }
 }

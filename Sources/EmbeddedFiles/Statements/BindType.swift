@@ -51,27 +51,33 @@ extension BindType.Element {
 package struct SchemaTypes: Sendable {
     private var enumerations: Set<String> = []
     private var composites: Set<String> = []
+    /// Tables and views, whose rows are types.
+    private var relations: Set<String> = []
 
     package init() {}
 
-    /// Reads each `CREATE TYPE` of a file of `tables/`.
+    /// Reads the types, tables and views that a file creates.
     package mutating func read(_ text: String) throws(StatementError) {
         var cursor = try TokenCursor(text)
         while cursor.next != nil {
-            let isType = cursor.takes(word: "create") && cursor.takes(word: "type")
-            guard isType else {
-                if cursor.next != nil { try cursor.take() }
+            guard cursor.takes(word: "create") else {
+                try cursor.take()
                 continue
             }
-            let name = try cursor.qualifiedName()
-            try cursor.expect(word: "as")
-            if cursor.takes(word: "enum") { enumerations.insert(name) } else { composites.insert(name) }
+            if cursor.takes(word: "or") { try cursor.expect(word: "replace") }
+            if cursor.takes(word: "type") {
+                let name = try cursor.qualifiedName()
+                try cursor.expect(word: "as")
+                if cursor.takes(word: "enum") { enumerations.insert(name) } else { composites.insert(name) }
+            } else if cursor.takes(word: "view") || (cursor.takes(word: "unlogged"), cursor.takes(word: "table")).1 {
+                relations.insert(try cursor.qualifiedName())
+            }
         }
     }
 
     /// Whether a value of the type is a row.
     func isRow(_ name: String) -> Bool {
-        name.contains(".") && !enumerations.contains(name)
+        composites.contains(name) || relations.contains(name)
     }
 
     /// Whether `CREATE TYPE … AS (…)` declares the type.

@@ -83,8 +83,11 @@ extension FunctionSignature.Parameter {
         name = try cursor.name()
         if let end = cursor.next, end.isSymbol(",") || end.isSymbol(")") { throw cursor.error("\(name) has no name, or no type") }
         type = try SQLType(&cursor)
-        isNullable = cursor.takes(comment: StatementText.nullMark)
+        isNullable = try cursor.takes(comment: StatementText.nullMark)
         initial = cursor.takes(word: "default") || cursor.takes(symbol: "=") ? try FunctionSignature.Default(&cursor) : nil
+        if initial != nil, try cursor.takes(comment: StatementText.nullMark) {
+            throw cursor.error("\(name): the mark of null is before DEFAULT")
+        }
         guard let end = cursor.next, end.isSymbol(",") || end.isSymbol(")") else { throw cursor.unexpected(", or )") }
     }
 }
@@ -120,7 +123,9 @@ extension FunctionSignature.Result {
             self = .rows(columns: columns)
         } else {
             let type = try SQLType(&cursor)
-            self = type.name == "trigger" ? .trigger : types.isRow(type.name) && !type.isArray ? .rows(columns: columns) : .value
+            if type.name == "record", columns.isEmpty { throw cursor.error("a record without OUT parameters has no columns") }
+            let isRow = !type.isArray && (type.name == "record" || types.isRow(type.name))
+            self = type.name == "trigger" ? .trigger : isRow ? .rows(columns: columns) : .value
         }
     }
 

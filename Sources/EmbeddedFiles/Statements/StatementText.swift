@@ -33,6 +33,8 @@ extension StatementText {
         while true {
             let start = cursor
             guard let token = cursor.takeAny() else { break }
+            if token.isSymbol("$") { throw start.error("a bind has a name, such as :limit") }
+            if token.isSymbol(";"), cursor.next != nil { throw cursor.error("a file has one statement") }
             guard token.kind == .bind else {
                 if !sql.isEmpty || token.isSignificant { sql += token.text }
                 continue
@@ -45,7 +47,7 @@ extension StatementText {
             let type = try SQLType(&cursor)
             guard let bindType = types.bindType(type) else { throw start.error(":\(name) has the type \(type), which cannot be bound") }
             sql += "::\(type)"
-            let isNullable = cursor.takes(comment: Self.nullMark) || binds[index].parameter?.isNullable == true
+            let isNullable = try cursor.takes(comment: Self.nullMark) || binds[index].parameter?.isNullable == true
             guard binds[index].parameter.map({ $0.type == bindType }) ?? true else { throw start.error(":\(name) has two types") }
             binds[index].parameter = Parameter(name: name, type: bindType, isNullable: isNullable)
         }
@@ -124,8 +126,8 @@ extension FunctionSignature.Default {
         guard !type.isArray else { return nil }
         return switch type.element.swift {
         case "Bool" where ["true", "false"].contains(text.lowercased()): text.lowercased()
-        case "Int16", "Int32", "Int64", "Double": Double(text) == nil ? nil : text
-        case "String" where text.first == "'" && !text.contains("\\"): "\"\(text.dropFirst().dropLast())\""
+        case "Int16", "Int32", "Int64", "Double": text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? text : nil
+        case "String" where text.first == "'": String(reflecting: text.dropFirst().dropLast().replacing("''", with: "'"))
         default: nil
         }
     }

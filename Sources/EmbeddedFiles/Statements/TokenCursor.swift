@@ -37,8 +37,16 @@ struct TokenCursor {
     }
 
     /// Moves behind a comment if nothing but white space is before it.
-    mutating func takes(comment: String) -> Bool {
-        guard let index = tokens[position...].firstIndex(where: { $0.kind != .space }), tokens[index].text == comment else { return false }
+    ///
+    /// - Throws: for a comment that differs from it by spaces or case alone.
+    mutating func takes(comment: String) throws(StatementError) -> Bool {
+        guard let index = tokens[position...].firstIndex(where: { $0.kind != .space }), tokens[index].kind == .comment else { return false }
+        let text = tokens[index].text
+        guard text == comment else {
+            func letters(_ text: some StringProtocol) -> String { text.lowercased().filter { $0 != " " } }
+            if letters(text) == letters(comment) { throw error("\(text) is to be written \(comment)") }
+            return false
+        }
         position = index + 1
         return true
     }

@@ -53,7 +53,7 @@ enum EmbedFiles {
     private static func statements(_ files: [EmbeddedFile]) throws -> [StatementText] {
         var types = SchemaTypes()
         var granted: Set<String> = []
-        for file in files where file.path.hasPrefix("tables/") { try file.reading { try types.read($0) } }
+        for file in files where file.path.hasPrefix("tables/") || file.path.hasPrefix("views/") { try file.reading { try types.read($0) } }
         for file in files where file.path == "grants.sql" { try file.reading { granted = try grantedFunctions($0) } }
         return try files.flatMap { file in
             try file.reading { text in

@@ -56,17 +56,12 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
     /// - Returns: What was done to how many rows, and whether there may be more; nil when there was nothing to do, or when another worker
     ///   does it.
     package func step(on connection: Connection, lockTimeout: Duration = Self.lockTimeout) async throws -> Step? {
-        try await connection.withTransaction { try await step(in: $0, lockTimeout: lockTimeout) }
+        try await work.read(connection.pipeline(statements(lockTimeout)))
     }
 
     /// Takes one step in the caller's transaction.
     package func step(in transaction: Transaction, lockTimeout: Duration = Self.lockTimeout) async throws -> Step? {
-        if locksTables {
-            // The role's timeout is for statements that others wait for. What a step reads at length, it reads beside them.
-            let isLimited = lockTimeout == Self.lockTimeout
-            _ = try await transaction.query(.limitStep(lockTimeout: "\(lockTimeout.milliseconds)", isLimited: isLimited))
-        }
-        return try await work(in: transaction)
+        try await work.read(transaction.pipeline(statements(lockTimeout)))
     }
 
     /// Whether its steps change partitions, which takes a lock on all of the table.
@@ -77,53 +72,71 @@ package enum MaintenanceTask: String, CaseIterable, Sendable {
         }
     }
 
-    private func work(in transaction: Transaction) async throws -> Step? {
+    /// What is sent in one round trip, so that no lock waits for the client.
+    private func statements(_ lockTimeout: Duration) -> [Statement] {
+        guard locksTables else { return [work.statement] }
+        // The role's timeout is for statements that others wait for. What a step reads at length, it reads beside them.
+        let isLimited = lockTimeout == Self.lockTimeout
+        return [.limitStep(lockTimeout: "\(lockTimeout.milliseconds)", isLimited: isLimited), work.statement]
+    }
+
+    private var work: Work {
         switch self {
-        case .preparePartitions: try await named(.preparePartitions(), in: transaction)
-        case .ageFeed: try await named(.expireFeed(), in: transaction)
-        case .dropPartition:
-            try await transaction.query(.dropAgedPartition()).first.map { row in
-                Step(
-                    did: "\(try row.decode("did", as: String.self)) \(try row.decode("partition", as: String.self))",
-                    rows: try row.decode("events")
-                )
-            }
-        case .ageRejectedBodies: try await expired("rejected_bodies", in: transaction)
-        case .ageDefaultBodies: try await expired("default_bodies", in: transaction)
-        case .ageRejectedOutcomes: try await expired("rejected_outcomes", in: transaction)
-        case .ageDefaultOutcomes: try await expired("default_outcomes", in: transaction)
-        case .ageImportedBodies: try await expired("imported_bodies", in: transaction)
-        case .ageNotifications: try await counted("expired notifications", .expireNotifications(), in: transaction)
-        case .ageCalls: try await counted("expired calls", .expireCalls(), in: transaction)
-        case .ageDeliveries: try await counted("expired deliveries", .expireDeliveries(), in: transaction)
-        case .ageHistory: try await counted("expired history", .expireHistory(), in: transaction)
-        case .ageImports: try await counted("expired imports", .expireImports(), in: transaction)
-        case .answerConsumption:
-            try await counted("answered consumption requests by policy", .applyConsumptionPolicies(), in: transaction).map {
-                Step(did: $0.did, rows: $0.rows, hasMore: $0.rows == Self.policiesOfStep)
-            }
+        case .preparePartitions: .named(.preparePartitions())
+        case .ageFeed: .named(.expireFeed())
+        case .dropPartition: .dropped(.dropAgedPartition())
+        case .ageRejectedBodies: .expired("rejected_bodies")
+        case .ageDefaultBodies: .expired("default_bodies")
+        case .ageRejectedOutcomes: .expired("rejected_outcomes")
+        case .ageDefaultOutcomes: .expired("default_outcomes")
+        case .ageImportedBodies: .expired("imported_bodies")
+        case .ageNotifications: .counted("expired notifications", .expireNotifications())
+        case .ageCalls: .counted("expired calls", .expireCalls())
+        case .ageDeliveries: .counted("expired deliveries", .expireDeliveries())
+        case .ageHistory: .counted("expired history", .expireHistory())
+        case .ageImports: .counted("expired imports", .expireImports())
+        case .answerConsumption: .counted("answered consumption requests by policy", .applyConsumptionPolicies())
         }
     }
 
-    /// How many requests a step of ``answerConsumption`` decides at most.
-    private static let policiesOfStep = 500
+    /// The statement of a step, and what its rows mean.
+    private struct Work {
+        let statement: Statement
+        let step: (Rows) throws -> Step?
 
-    /// A step whose function returns what it did, or null.
-    private func named(_ statement: Statement, in transaction: Transaction) async throws -> Step? {
-        try await transaction.query(statement)[0].decode(0, as: String?.self).map { Step(did: $0) }
-    }
+        /// Reads the rows of the last statement.
+        func read(_ results: [Rows]) throws -> Step? { try results.last.flatMap(step) }
 
-    /// A step whose function returns to how many rows it did something, null while another worker does it.
-    private func counted(_ did: String, _ statement: Statement, in transaction: Transaction) async throws -> Step? {
-        let rows = try await transaction.query(statement)[0].decode(0, as: Int?.self) ?? 0
-        return rows > 0 ? Step(did: did, rows: rows) : nil
-    }
+        /// A function that returns what it did, or null.
+        static func named(_ statement: Statement) -> Work {
+            Work(statement: statement) { try $0[0].decode(0, as: String?.self).map { Step(did: $0) } }
+        }
 
-    /// A step of a walk of `appstore.expire`.
-    private func expired(_ walk: String, in transaction: Transaction) async throws -> Step? {
-        guard let row = try await transaction.query(.expire(walk: walk)).first else { return nil }
-        let (checked, deleted) = try row.decode((Int.self, Int.self))
-        return checked > 0 || deleted > 0 ? Step(did: "expired \(walk)", rows: deleted, hasMore: checked > 0) : nil
+        /// A function that returns to how many rows it did something, null while another worker does it.
+        static func counted(_ did: String, _ statement: Statement) -> Work {
+            Work(statement: statement) { rows in
+                let count = try rows[0].decode(0, as: Int?.self) ?? 0
+                return count > 0 ? Step(did: did, rows: count) : nil
+            }
+        }
+
+        /// A walk of `appstore.expire`.
+        static func expired(_ walk: String) -> Work {
+            Work(statement: .expire(walk: walk)) { rows in
+                guard let row = rows.first else { return nil }
+                let (checked, deleted) = try row.decode((Int.self, Int.self))
+                return checked > 0 || deleted > 0 ? Step(did: "expired \(walk)", rows: deleted, hasMore: checked > 0) : nil
+            }
+        }
+
+        static func dropped(_ statement: Statement) -> Work {
+            Work(statement: statement) { rows in
+                try rows.first.map { row in
+                    let (did, partition) = (try row.decode("did", as: String.self), try row.decode("partition", as: String.self))
+                    return Step(did: "\(did) \(partition)", rows: try row.decode("events"))
+                }
+            }
+        }
     }
 
     /// What a step did.

@@ -20,21 +20,21 @@ extension PlanCase {
             }
             guard rows.count == 20 else { throw WrongCount(found: rows.count) }
         },
-        PlanCase("webhook_take of what is new", as: "appstore_worker", of: 8, before: held) { pool, keys in
+        PlanCase("take_deliveries of what is new", as: "appstore_worker", of: 8, before: held) { pool, keys in
             try await take("e2", from: pool, after: Int64(keys.lowerBound), expecting: 9)
         },
         // Eight have failed and are due. What is held is not read.
-        PlanCase("webhook_take beside many exceptions", as: "appstore_worker", of: 8, entries: 150, before: due) { pool, keys in
+        PlanCase("take_deliveries beside many exceptions", as: "appstore_worker", of: 8, entries: 150, before: due) { pool, keys in
             let head = try await pool.withConnection { connection in
                 try await connection.query("SELECT position FROM appstore.poll_endpoints('{e1}', '{1}', '{0}', 30)")[0]
                     .decode("position", as: Int64.self)
             }
             try await take("e1", from: pool, after: head, expecting: 8)
         },
-        PlanCase("webhook_settle of successes", as: "appstore_worker", of: 50) { pool, keys in
+        PlanCase("settle_deliveries of successes", as: "appstore_worker", of: 50) { pool, keys in
             try await settle("e2", keys, "delivered", on: pool)
         },
-        PlanCase("webhook_settle of failures", as: "appstore_worker", of: 50, entries: 150, pages: 300) { pool, keys in
+        PlanCase("settle_deliveries of failures", as: "appstore_worker", of: 50, entries: 150, pages: 300) { pool, keys in
             try await settle("e1", keys, "failed", on: pool)
         },
         PlanCase("expire_deliveries", as: "appstore_worker", of: 50, before: aged) { pool, _ in

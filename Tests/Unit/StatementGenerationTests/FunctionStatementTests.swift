@@ -48,8 +48,8 @@ struct FunctionStatementTests {
                 "SELECT appstore.f(a => $1, b => $2, c => $3, d => $4, e => $5, f => $6, g => $7, h => $8)"
             ),
             (
-                "f(n bigint DEFAULT -1, a integer = 8, b boolean DEFAULT TRUE, c text DEFAULT 'it', d appstore.environment DEFAULT 'Sandbox') RETURNS void",
-                "f(a: Int32 = 8, b: Bool = true, c: String = \"it\", d: String = \"Sandbox\")",
+                "f(n bigint DEFAULT -1, a integer = 8, b boolean DEFAULT TRUE, c text DEFAULT 'it''s \"x\"', d appstore.environment DEFAULT 'Sandbox') RETURNS void",
+                "f(a: Int32 = 8, b: Bool = true, c: String = \"it's \\\"x\\\"\", d: String = \"Sandbox\")",
                 "SELECT appstore.f(a => $1, b => $2, c => $3, d => $4::appstore.environment)"
             ),
             (
@@ -65,6 +65,7 @@ struct FunctionStatementTests {
                 "SELECT * FROM appstore.f(filter => jsonb_populate_record(NULL::appstore.repair_filter, $1))"
             ),
             ("f(OUT result integer)", "f()", "SELECT appstore.f()"),
+            ("f(OUT a integer, OUT b integer) RETURNS record", "f()", "SELECT a, b FROM appstore.f()"),
             ("f(INOUT a text, INOUT b text)", "f(a: String, b: String)", "SELECT a, b FROM appstore.f(a => $1, b => $2)"),
         ]
     )
@@ -95,6 +96,13 @@ struct FunctionStatementTests {
             (
                 "CREATE FUNCTION appstore.f(name txet) RETURNS void AS $$ $$;",
                 "name of appstore.f has the type txet, which cannot be bound", 1
+            ),
+            ("CREATE FUNCTION appstore.f(e appstore.endpoint) RETURNS void AS $$ $$;", "e of appstore.f has the type appstore.endpoint, which cannot be bound", 1),
+            ("CREATE FUNCTION appstore.f() RETURNS record AS $$ $$;", "a record without OUT parameters has no columns", 1),
+            ("CREATE FUNCTION appstore.f(a text /*NULL*/) RETURNS void AS $$ $$;", "/*NULL*/ is to be written /* null */", 1),
+            (
+                "CREATE FUNCTION appstore.f(a text DEFAULT 'x' /* null */) RETURNS void AS $$ $$;",
+                "a: the mark of null is before DEFAULT", 1
             ),
             ("\nCREATE FUNCTION appstore.f(text) RETURNS void AS $$ $$;", "text has no name, or no type", 2),
             (

@@ -71,6 +71,8 @@ struct StatementFileTests {
         arguments: [
             ("SELECT 1,\n :a", ":a has no type", 2),
             ("SELECT :a::text,\n\n :a::bigint", ":a has two types", 3),
+            ("SELECT $1::text, :a::text", "a bind has a name, such as :limit", 1),
+            ("SELECT 1;\nSELECT 2", "a file has one statement", 2),
             ("SELECT :a::txet", ":a has the type txet, which cannot be bound", 1),
             ("SELECT :a::appstore.envornment", ":a has the type appstore.envornment, which cannot be bound", 1),
             ("-- A file.\nSELECT 'open :a", "no end of the quoted text", 2),

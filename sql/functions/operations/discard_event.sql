@@ -1,4 +1,4 @@
-CREATE OR REPLACE FUNCTION appstore.discard_event(event_id bigint, reason text) RETURNS bigint
+CREATE OR REPLACE FUNCTION appstore.discard_event(event_id bigint, reason text /* null */) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column

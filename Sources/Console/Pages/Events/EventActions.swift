@@ -11,7 +11,7 @@ struct RequeueEvent: ConsoleAction {
     func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
         let id = try form.number("id")
         let note = try form.required("note", "Reason")
-        let statement = Statement.repairRequeueEvent(eventID: id, note: note)
+        let statement = Statement.requeueEvent(eventID: id, note: note)
         guard try await context.transaction.query(statement).first?.decode(0, as: Int64.self) == 1 else {
             throw ConsoleProblem.conflict("A worker or another repair holds event \(id). Try again in some seconds.")
         }
@@ -35,7 +35,7 @@ struct DiscardEvent: ConsoleAction {
                 }
             )
         }
-        let statement = Statement.repairDiscardEvent(eventID: id, note: note)
+        let statement = Statement.discardEvent(eventID: id, reason: note)
         guard try await context.transaction.query(statement).first?.decode(0, as: Int64.self) == 1 else {
             throw ConsoleProblem.conflict("A worker or another repair holds event \(id). Try again in some seconds.")
         }
