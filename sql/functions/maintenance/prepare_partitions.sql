@@ -1,5 +1,5 @@
 CREATE OR REPLACE FUNCTION appstore.prepare_partitions() RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
     v_bodies  interval := (SELECT r.bodies FROM appstore.retention AS r);
     v_did     text;
@@ -153,13 +153,14 @@ $$;
 COMMENT ON FUNCTION appstore.rename_partition IS 'Renames a partition, and its indexes that are named after it.';
 
 -- A worker may not VACUUM. With these parameters autovacuum comes where a row was inserted since its last visit, reads each page that is
--- not frozen, and freezes it. That writes each page to the log once more. What is dropped within a year is not worth it: autovacuum freezes it in any case after 200 million
--- transactions.
+-- not frozen, and freezes it. That writes each page to the log once more. What is dropped within a year is not worth it: as a rule it is gone
+-- before autovacuum must freeze it, 200 million transactions later.
 CREATE OR REPLACE FUNCTION appstore.freeze_partition() RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    -- The view is read once, under any statistics: an anti-join does not repeat its outer side.
     v_name text := (
-        SELECT c.relname
+        SELECT p.partition
         FROM appstore.retention AS r
         CROSS JOIN LATERAL (
             SELECT p.partition, CASE p.parent WHEN 'inbox' THEN r.bodies ELSE r.outcomes END AS age
@@ -169,9 +170,10 @@ DECLARE
             FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid CROSS JOIN appstore.feed_head AS f
             WHERE h.inhparent = 'appstore.feed'::regclass AND c.relname <> 'feed_from_' || f.partition_from
         ) AS p
-        JOIN pg_class AS c ON c.relnamespace = 'appstore'::regnamespace AND c.relname = p.partition
-        WHERE (p.age <= interval '1 year') IS NOT TRUE AND ('autovacuum_freeze_min_age=0' = ANY (c.reloptions)) IS NOT TRUE
-        ORDER BY c.oid LIMIT 1);
+        WHERE (p.age <= interval '1 year') IS NOT TRUE
+          AND NOT EXISTS (SELECT FROM pg_class AS c
+                          WHERE c.oid = format('appstore.%I', p.partition)::regclass AND 'autovacuum_freeze_min_age=0' = ANY (c.reloptions))
+        ORDER BY p.partition LIMIT 1);
 BEGIN
     IF v_name IS NULL THEN
         RETURN NULL;
