@@ -92,9 +92,14 @@ BEGIN
     WHERE r.state = 'running' AND r.action = begin_repair.action AND r.filter IS NOT DISTINCT FROM begin_repair.filter;
     PERFORM appstore.check_argument(v_id IS NULL, format('repair %s does the same and is running', v_id),
                                     'Wait for its end, or stop it: appstore.repair_status shows it.');
-    -- What is settled from now on was not in the count.
+    -- What is settled from now on was not in the count. The console says whether the actor is a login: the name of a person whom its proxy
+    -- names may also be that of one.
     INSERT INTO appstore.repairs AS r (action, filter, note, actor, login, expected)
-    VALUES (action, filter, note, appstore.actor(), (SELECT a.oid FROM pg_roles AS a WHERE a.rolname = appstore.actor()), events)
+    VALUES (action, filter, note, appstore.actor(),
+            (SELECT a.oid FROM pg_roles AS a
+             WHERE a.rolname = appstore.actor()
+               AND (session_user <> 'appstore_console' OR current_setting('appstore.actor_is_login', true) IS DISTINCT FROM 'false')),
+            events)
     RETURNING r.repair_id INTO repair_id;
 END
 $$;
