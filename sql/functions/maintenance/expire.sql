@@ -126,7 +126,7 @@ DECLARE
     v_given_up bigint;
     v_deleted  bigint;
 BEGIN
-    IF NOT appstore.maintenance_lock() THEN
+    IF NOT appstore.maintenance_lock('expire_calls') THEN
         RETURN 0;
     END IF;
     v_awaited := ARRAY(SELECT c.call_id FROM appstore.outbox AS c
