@@ -1,6 +1,7 @@
 -- Lists the events that failed last.
 -- The console's page Attention sends it, as appstore_viewer.
 -- Returns at most :limit rows.
-SELECT f.event_id, f.settled_at, f.reason, f.notification_type, f.subtype, f.environment, f.last_error
-FROM appstore.failed AS f
-ORDER BY f.settled_at DESC, f.event_id DESC LIMIT :limit::integer;
+SELECT e.event_id, e.settled_at, e.reason, e.notification_type, e.subtype, e.environment, o.last_error
+FROM appstore.find_events(jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), max_rows => :limit::integer) AS e
+CROSS JOIN LATERAL (SELECT o.last_error FROM appstore.outcomes AS o WHERE o.event_id = e.event_id OFFSET 0) AS o
+ORDER BY e.settled_at DESC, e.event_id DESC;

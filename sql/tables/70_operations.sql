@@ -93,7 +93,8 @@ COMMENT ON COLUMN appstore.retention.import_bodies IS
     'How long the bodies of imports are kept after the event''s outcome: what Apple said can be asked again.';
 COMMENT ON COLUMN appstore.retention.partition_events IS
     'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, a fifth of those in use, so that there '
-    'are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age.';
+    'are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age, or after a '
+    'twenty-fourth where it has this many events, in each case after at least a day.';
 
 CREATE TABLE appstore.maintenance_state (
     task       text        NOT NULL PRIMARY KEY COLLATE "C",

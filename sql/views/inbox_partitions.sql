@@ -12,11 +12,12 @@ CROSS JOIN LATERAL (
 ) AS b
 WHERE h.inhparent IN ('appstore.inbox'::regclass, 'appstore.outcomes'::regclass);
 COMMENT ON VIEW appstore.inbox_partitions IS
-    'The partitions of the inbox and of the outcomes (parent): event ids from from_id up to, and without, to_id. Of the last partition to_id is null, of '
-    'the default one both are.';
+    'The partitions of the inbox and of the outcomes (parent): event ids from from_id up to, and without, to_id. Of the last partition to_id is '
+    'null, of the default one both are.';
 COMMENT ON COLUMN appstore.inbox_partitions.is_past IS 'No new event can be stored in it.';
 COMMENT ON COLUMN appstore.inbox_partitions.parent IS 'inbox or outcomes.';
 COMMENT ON COLUMN appstore.inbox_partitions.partition IS 'The name of the partition''s table.';
 COMMENT ON COLUMN appstore.inbox_partitions.from_id IS 'Its first event id; null for the default partition.';
-COMMENT ON COLUMN appstore.inbox_partitions.to_id IS 'The event id after its last one; null for the last partition, which has all later ids, and for the default one.';
+COMMENT ON COLUMN appstore.inbox_partitions.to_id IS
+    'The event id after its last one; null for the last partition, which has all later ids, and for the default one.';
 COMMENT ON COLUMN appstore.inbox_partitions.bytes IS 'Its size with indexes.';

@@ -14,15 +14,17 @@ SELECT first.environment,
        u.transaction_id, first.original_transaction_id, u.paid_product_id AS product_id, u.paid_at AS purchase_date,
        named.product_id AS ordered_product_id, named.bundle_id AS ordered_bundle_id, first.periods
 FROM (
-    -- Grouped in the order of the index, so that a LIMIT ends it early.
-    SELECT o.environment, o.original_transaction_id, count(*) AS periods,
-           (array_agg(o.order_no ORDER BY o.order_no = o.period_no, o.paid_at, length(o.transaction_id), o.transaction_id))[1] AS order_no
+    -- Grouped in the order of the index, so that a LIMIT ends it early. An aggregate with an order would have all rows sorted for it.
+    SELECT o.environment, o.original_transaction_id, count(*) AS periods
     FROM appstore.orders AS o
     WHERE o.user_id IS NULL AND o.status IN ('paid', 'partly_refunded')
     GROUP BY o.environment, o.original_transaction_id
 ) AS first
 CROSS JOIN LATERAL (
-    SELECT o.* FROM appstore.orders AS o WHERE o.order_no = first.order_no AND o.environment = first.environment OFFSET 0
+    SELECT o.* FROM appstore.orders AS o
+    WHERE o.original_transaction_id = first.original_transaction_id AND o.environment = first.environment
+      AND o.user_id IS NULL AND o.status IN ('paid', 'partly_refunded')
+    ORDER BY o.order_no = o.period_no, o.paid_at, length(o.transaction_id), o.transaction_id LIMIT 1
 ) AS u
 LEFT JOIN LATERAL (
     SELECT t.product_id, t.bundle_id, t.first_token FROM appstore.transactions AS t

@@ -58,11 +58,11 @@ struct RepairClient: Sendable {
         if done == 0 { throw Refusal(reason: "a worker or another repair holds it; try again in some seconds") }
     }
 
-    /// Begins a repair and returns its number; nil where no event meets the conditions any more.
-    func begin(_ filter: JSONObject, atMost events: Int) async throws -> Int64? {
+    /// Begins a repair and returns its number.
+    func begin(_ filter: JSONObject, atMost events: Int) async throws -> Int64 {
         try await connection.query(
             .beginRepair(action: action.rawValue, filter: Self.json(filter), note: note, maxEvents: Int64(events))
-        ).first?.decode("repair_id", as: Int64?.self)
+        )[0].decode("repair_id")
     }
 
     /// Takes a step that is due and no worker takes. Returns the pause before the next one.

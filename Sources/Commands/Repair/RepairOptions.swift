@@ -93,10 +93,11 @@ struct RepairOptions: ParsableArguments {
             }
             guard isConfirmed else { return false }
         }
-        guard count.total > 0, let repair = try await client.begin(conditions.filter, atMost: count.total) else {
+        guard count.total > 0 else {
             report.repaired(0, of: count)
             return true
         }
+        let repair = try await client.begin(conditions.filter, atMost: count.total)
         if isLong { report.begins(repair, count) }
         let end = try await end(of: repair, with: client) { progress, elapsed in
             if isLong { report.progress(RepairProgress(expected: count.total, repaired: progress.repaired), after: elapsed) }

@@ -30,8 +30,10 @@ struct ConsoleTransactions: Sendable {
         try await perform { transaction in
             let person = try await person(credential, transaction, first: [])
             guard person.has(right) else { throw ConsoleProblem.forbidden("This needs another role than yours, \(person.role.rawValue).") }
+            let isLogin = if case .session = credential { "true" } else { "false" }
             _ = try await transaction.pipeline([
-                "SELECT set_config('appstore.actor', \(person.name), true)", "SELECT set_config('role', \(right.role), true)",
+                "SELECT set_config('appstore.actor', \(person.name), true)",
+                "SELECT set_config('appstore.actor_is_login', \(isLogin), true)", "SELECT set_config('role', \(right.role), true)",
             ])
             return try await body(person, transaction)
         }

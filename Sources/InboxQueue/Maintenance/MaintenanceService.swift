@@ -4,7 +4,7 @@ package import Postgres
 import ServiceLifecycle
 
 /// Runs the maintenance tasks beside the live path: one task after the other, on one connection of the pool. Any number of workers may run
-/// it; a lock in PostgreSQL lets one of them take a step at a time.
+/// it; locks in PostgreSQL let one of them take a step at a time, and one each of the tasks with a deadline.
 package struct MaintenanceService: Service {
     private let pool: ConnectionPool
     private let logger: Logger
@@ -16,7 +16,7 @@ package struct MaintenanceService: Service {
         self.metrics = MaintenanceMetrics(factory: metrics)
     }
 
-    /// Runs until graceful shutdown, then ends after the step in flight.
+    /// Runs until graceful shutdown, then ends after the step in flight, or cancels it if it may take an hour.
     package func run() async throws {
         let clock = ContinuousClock()
         var generator = SystemRandomNumberGenerator()
@@ -51,7 +51,7 @@ package struct MaintenanceService: Service {
             failures.count += 1
             logger.debug("maintenance waits for others", metadata: metadata(task))
             return .inTheWay
-        } catch is CancellationError where Task.isCancelled {
+        } catch is CancellationError where Task.isEnding {
             return .nothingToDo
         } catch {
             failures.count += 1
@@ -74,7 +74,9 @@ package struct MaintenanceService: Service {
         let lockTimeout = min(MaintenanceTask.lockTimeout * (1 << min(failures, 5)), .seconds(2))
         let side = pool.side(timeout: .seconds(3600))
         do {
-            let step = try await side.withConnection { try await task.step(on: $0, lockTimeout: lockTimeout) }
+            let step = try await cancelWhenGracefulShutdown {
+                try await side.withConnection { try await task.step(on: $0, lockTimeout: lockTimeout) }
+            }
             await side.close()
             return step
         } catch {

@@ -87,12 +87,14 @@ enum MaintenanceBench {
 
     /// Takes steps until there is nothing to do, and returns them.
     static func finish(_ task: MaintenanceTask, in database: TestDatabase) async throws -> [MaintenanceTask.Step] {
-        var steps: [MaintenanceTask.Step] = []
-        while let step = try await step(task, in: database) {
-            steps.append(step)
-            if !step.hasMore { break }
+        try await database.withConnection(user: "appstore_worker") { connection in
+            var steps: [MaintenanceTask.Step] = []
+            while let step = try await task.step(on: connection) {
+                steps.append(step)
+                if !step.hasMore { break }
+            }
+            return steps
         }
-        return steps
     }
 
     /// Makes and closes partitions until there is nothing to do, and returns what was done to which, without the settings of autovacuum.

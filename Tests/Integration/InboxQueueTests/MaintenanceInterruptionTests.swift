@@ -32,6 +32,17 @@ struct MaintenanceInterruptionTests {
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
 
+    @Test(arguments: [MaintenanceTask.ageCalls, .answerConsumption])
+    func `a task with a deadline takes its steps while another task holds the lock of maintenance`(task: MaintenanceTask) async throws {
+        let database = try await makeDatabase(for: task)
+        try await database.withConnection { connection in
+            try await connection.withTransaction { transaction in
+                _ = try await transaction.query("SELECT appstore.maintenance_lock()")
+                #expect(try await MaintenanceBench.step(task, in: database) != nil)
+            }
+        }
+    }
+
     /// Takes a step and dies before its commit; returns what the step would have done.
     private func dieWithin(_ task: MaintenanceTask, in database: TestDatabase) async throws -> MaintenanceTask.Step? {
         let lost = try await database.withConnection(user: "appstore_worker") { connection in

@@ -82,6 +82,41 @@ struct MaintenanceServiceTests {
         await pool.close()
     }
 
+    @Test(.timeLimit(.minutes(5)))
+    func `a shutdown cancels a step that may take an hour`() async throws {
+        let database = try await InboxDatabase.make()
+        // Another session is in the way of the first step. The next one has no statement_timeout.
+        try await MaintenanceBench.execute(
+            """
+            CREATE OR REPLACE FUNCTION appstore.prepare_partitions() RETURNS text LANGUAGE plpgsql AS $$
+            BEGIN
+                IF current_setting('statement_timeout') <> '0' THEN
+                    RAISE 'in the way' USING ERRCODE = 'lock_not_available';
+                END IF;
+                PERFORM pg_sleep(3600);
+                RETURN NULL;
+            END
+            $$
+            """,
+            in: database
+        )
+        let pool = try database.pool(user: "appstore_worker", connections: 1)
+        let service = MaintenanceService(pool: pool, logger: .silent)
+        let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: .silent))
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            let sleeps: Statement = """
+                SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'
+                """
+            try await database.withConnection { connection in
+                while try await !connection.query(sleeps)[0].decode(0, as: Bool.self) { try await Task.sleep(for: .milliseconds(50)) }
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+        await pool.close()
+    }
+
     /// Fresh events, as long as they come.
     private final class Traffic: Sendable {
         private struct State {

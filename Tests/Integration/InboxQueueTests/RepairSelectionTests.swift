@@ -92,4 +92,30 @@ struct RepairSelectionTests {
         #expect(try await database.lines("SELECT min(event_id)::text FROM appstore.inbox_queue") == ["2501"])
         #expect(try await database.eventsNotExactlyOnce() == [])
     }
+
+    @Test func `a repair with a limit is begun without a count, and ends where no event meets the conditions`() async throws {
+        let database = try await makePair()
+        let begun = "requeue(reason => 'three', max_events => 7)"
+        #expect(try await RepairBench.count(begun, in: database) == 7)
+        #expect(try await RepairBench.finish(in: database) == [0])
+        #expect(try await database.lines("SELECT concat_ws('|', state, repaired) FROM appstore.repair_status") == ["done|0"])
+        #expect(try await RepairBench.count("requeue(reason => 'three')", in: database) == 0)
+        #expect(try await database.lines("SELECT count(*)::text FROM appstore.repair_status") == ["1"])
+    }
+
+    @Test(arguments: [("one", 2, false), ("one", 3, true), ("three", 2, false), ("three", 3, true)])
+    func `a count ends after so many outcomes`(reason: String, most: Int, isComplete: Bool) async throws {
+        let database = try await makePair()
+        let count: Statement = """
+            SELECT count(*) FROM appstore.count_repair(
+                'requeue', jsonb_populate_record(NULL::appstore.repair_filter, jsonb_build_object('reason', \(reason))),
+                max_checked => \(Int64(most)))
+            """
+        if isComplete {
+            #expect(try await MaintenanceBench.asOperator(database, count) == (reason == "one" ? 1 : 0))
+        } else {
+            let error = await #expect(throws: PostgresError.self) { try await MaintenanceBench.asOperator(database, count) }
+            #expect(error?.sqlState?.rawValue == "54000")
+        }
+    }
 }

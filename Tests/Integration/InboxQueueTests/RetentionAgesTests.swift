@@ -112,6 +112,17 @@ struct RetentionAgesTests {
         #expect(try await MaintenanceBench.prepare(in: database) == ["closed inbox_from_1000000", "made inbox_from_1003000"])
     }
 
+    @Test(arguments: [(1000, []), (1001, ["closed inbox_from_1000000"])])
+    func `a partition that has grown large is closed after a twenty-fourth of the age of bodies`(events: Int, closed: [String]) async throws
+    {
+        let database = try await MaintenanceBench.partitioned(events: 3000, bodies: "72 days")
+        try await MaintenanceBench.execute("UPDATE appstore.retention SET partition_events = 1000", in: database)
+        try await MaintenanceBench.settled(events, result: "applied", age: "3 days -10 minutes", in: database)
+        #expect(try await MaintenanceBench.prepare(in: database) == [])
+        try await MaintenanceBench.execute("UPDATE appstore.inbox SET received_at = received_at - interval '20 minutes'", in: database)
+        #expect(try await MaintenanceBench.prepare(in: database) == closed)
+    }
+
     @Test func `no partition is closed or made by time while bodies do not age`() async throws {
         let database = try await MaintenanceBench.partitioned(bodies: nil)
         try await MaintenanceBench.settled(1, result: "applied", age: "4 years", in: database)

@@ -13,7 +13,7 @@ extension PlanCase {
         .statement("link_owner", as: "appstore_backend") {
             "SELECT appstore.link_owner('Production', \("\($0)"), \("new user \($0)"))"
         },
-        PlanCase("link_owner, then unlink_owner", as: "appstore_operator", entries: 120) { pool, keys in
+        PlanCase("link_owner, then unlink_owner", as: "appstore_operator", entries: 80) { pool, keys in
             for customer in keys {
                 try await pool.withConnection { connection in
                     _ = try await connection.query(
@@ -26,7 +26,7 @@ extension PlanCase {
         PlanCase(
             "answer_consumption, then another answer",
             as: "appstore_backend",
-            entries: 120,
+            entries: 80,
             before: """
                 UPDATE appstore.consumption_obligations SET asked_at = now(), due_at = now() + interval '12 hours'
                 WHERE transaction_id::bigint <= 30
@@ -106,7 +106,7 @@ extension PlanCase {
         },
         .statement("timeline", as: "appstore_viewer") { "SELECT what FROM appstore.timeline('Production', \("\($0)"))" },
         .statement("explain", as: "appstore_viewer") { "SELECT appstore.explain(\(Int64($0)))" },
-        .statement("explain_customer of a user", as: "appstore_viewer", entries: 120, pages: 400) {
+        .statement("explain_customer of a user", as: "appstore_viewer", entries: 80, pages: 400) {
             "SELECT appstore.explain_customer(\("user \($0)"))"
         },
         // Events are settled a second after another: one of each instant.
@@ -131,12 +131,12 @@ extension PlanCase {
         .statement("discard of an event", as: "appstore_operator") {
             "SELECT appstore.discard_event(\(Int64(PlanScene.waiting + $0)), 'by test')"
         },
-        // Each repair is counted, and takes one step of a thousand events.
-        repair("requeue step", #"{"result": "failed"}"#, entries: 12),
-        repair("discard step", #"{"result": "failed"}"#, by: "discard", entries: 12),
+        // Each repair takes one step of a thousand events.
+        repair("requeue step", #"{"result": "failed"}"#, entries: 8),
+        repair("discard step", #"{"result": "failed"}"#, by: "discard", entries: 8),
         // An incident: the wanted events arrived last.
-        repair("requeue by result", #"{"result": "unhandled"}"#, entries: 12, before: incident(1)),
-        repair("discard by result", #"{"result": "unhandled"}"#, by: "discard", entries: 12, before: incident(2)),
+        repair("requeue by result", #"{"result": "unhandled"}"#, entries: 8, before: incident(1)),
+        repair("discard by result", #"{"result": "unhandled"}"#, by: "discard", entries: 8, before: incident(2)),
         // Counts up to ten thousand rows of a kind.
         PlanCase(
             "inbox_statistics",
@@ -153,7 +153,7 @@ extension PlanCase {
     /// The hash of a customer's key, which permits everything.
     static func keyHash(_ customer: Int) -> [UInt8] { Digest.sha256(Array("\(customer)".utf8)) }
 
-    /// A repair of a thousand events: its count, its beginning and its step.
+    /// A repair of a thousand events: its beginning and its step.
     static func repair(
         _ name: String,
         _ filter: String,

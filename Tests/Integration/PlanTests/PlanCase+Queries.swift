@@ -27,8 +27,8 @@ extension PlanCase {
     ]
 
     static let seeking: [PlanCase] = [
-        // Reads each outcome with that result twice: for the count, and for the step.
-        repair("requeue by reason", #"{"result": "rejected", "reason": "sought"}"#, entries: 56, before: setResult(4, "rejected")),
+        // Reads each outcome with that result once.
+        repair("requeue by reason", #"{"result": "rejected", "reason": "sought"}"#, entries: 20, before: setResult(4, "rejected")),
         // Reads each outcome that was settled since, and bodies only of matching ones.
         repair(
             "requeue by type, app and time",
@@ -40,7 +40,7 @@ extension PlanCase {
             "count by reason",
             as: "appstore_operator",
             of: 1000,
-            entries: 26,
+            entries: 20,
             pages: 40,
             before: setResult(6, "rejected"),
             warmUps: 0

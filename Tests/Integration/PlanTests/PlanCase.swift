@@ -51,10 +51,9 @@ struct PlanCase: Sendable {
         entries: Int64 = 60,
         pages: Int64 = 150,
         whole: Set<String> = [],
-        before: String? = nil,
         _ statement: @escaping @Sendable (_ customer: Int) -> Statement
     ) -> PlanCase {
-        PlanCase(name, as: role, entries: entries, pages: pages, whole: whole, before: before) { pool, keys in
+        PlanCase(name, as: role, entries: entries, pages: pages, whole: whole) { pool, keys in
             for customer in keys {
                 _ = try await pool.withConnection { try await $0.query(statement(customer)) }
             }

@@ -6,7 +6,7 @@ DECLARE
     c_period  CONSTANT interval := '2 days';
     v_request record;
 BEGIN
-    IF NOT appstore.maintenance_lock() THEN
+    IF NOT appstore.maintenance_lock('apply_consumption_policies') THEN
         RETURN;
     END IF;
     -- 1. Default answers where nothing else was decided. decide_consumption checks under the request's lock.

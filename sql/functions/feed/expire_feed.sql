@@ -51,7 +51,8 @@ $$;
 COMMENT ON FUNCTION appstore.expire_feed IS
     'Drops the oldest partition of the feed when all of it has aged; of one that takes long to fill it deletes at most 1,000 entries that are older '
     'than their age by four times appstore.feed_partition_age. Returns what it did, else null. Needs a lock that readers hold for moments: where '
-    'it is not free within lock_timeout, it fails (55P03) without any change. Endpoints that have not got all of it become behind, redeliveries aged.';
+    'it is not free within lock_timeout, it fails (55P03) without any change. Endpoints that have not got all of it become behind, redeliveries '
+    'aged.';
 
 CREATE OR REPLACE FUNCTION appstore.is_feed_needed(p_before bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$

@@ -84,8 +84,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.expire IS
     'Deletes the next aged rows of a walk: rejected_bodies and rejected_outcomes of events in which nothing could be verified; default_bodies and '
-    'default_outcomes of the default partitions, which are never dropped; imported_bodies of imports. Checks at most 500, returns how many it checked and deleted; no row '
-    'when nothing of the kind ages.';
+    'default_outcomes of the default partitions, which are never dropped; imported_bodies of imports. Checks at most 500, returns how many it '
+    'checked and deleted; no row when nothing of the kind ages.';
 
 -- Walks the table by blocks, 128 in each call: an index by age would cost every new notification an entry, and a BRIN index would lose its
 -- bounds once new rows fill the space of deleted ones.
@@ -126,7 +126,7 @@ DECLARE
     v_given_up bigint;
     v_deleted  bigint;
 BEGIN
-    IF NOT appstore.maintenance_lock() THEN
+    IF NOT appstore.maintenance_lock('expire_calls') THEN
         RETURN 0;
     END IF;
     v_awaited := ARRAY(SELECT c.call_id FROM appstore.outbox AS c

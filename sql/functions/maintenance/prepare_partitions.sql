@@ -1,11 +1,11 @@
 CREATE OR REPLACE FUNCTION appstore.prepare_partitions() RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
-    v_bodies  interval := (SELECT r.bodies FROM appstore.retention AS r);
+    v_ages    appstore.retention;
     v_did     text;
     v_newest  bigint;
     v_current record;
-    v_since   timestamptz;
+    v_first   record;
 BEGIN
     IF NOT appstore.maintenance_lock() THEN
         RETURN NULL;
@@ -16,13 +16,16 @@ BEGIN
     END IF;
 
     -- Where bodies age, a partition is closed after an eighth of their age, so that a shop with few events can drop partitions as well: the
-    -- sequence advances into the next one. Only there, since each partition costs every claim a little.
+    -- sequence advances into the next one. Only there, since each partition costs every claim a little. One that has grown large is closed
+    -- after a twenty-fourth, so that of a million events a day none has hundreds of gigabytes.
+    SELECT r.* INTO v_ages FROM appstore.retention AS r;
     SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
     SELECT p.partition, p.to_id INTO v_current FROM appstore.inbox_partitions AS p
-    WHERE v_bodies IS NOT NULL AND p.parent = 'inbox' AND p.from_id <= v_newest AND p.to_id > v_newest;
+    WHERE v_ages.bodies IS NOT NULL AND p.parent = 'inbox' AND p.from_id <= v_newest AND p.to_id > v_newest;
     IF v_current.partition IS NOT NULL THEN
-        EXECUTE format('SELECT i.received_at FROM appstore.%I AS i ORDER BY i.event_id LIMIT 1', v_current.partition) INTO v_since;
-        IF v_since < clock_timestamp() - greatest(v_bodies / 8, interval '1 day') THEN
+        EXECUTE format('SELECT i.event_id, i.received_at FROM appstore.%I AS i ORDER BY i.event_id LIMIT 1', v_current.partition) INTO v_first;
+        IF v_first.received_at < clock_timestamp() - greatest(
+               v_ages.bodies / CASE WHEN v_newest - v_first.event_id >= v_ages.partition_events THEN 24 ELSE 8 END, interval '1 day') THEN
             -- Waits for transactions that have drawn an id and blocks others, so that none draws one between the check and the advance.
             ALTER SEQUENCE appstore.inbox_event_id INCREMENT BY 1;
             SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
@@ -37,7 +40,7 @@ END
 $$;
 COMMENT ON FUNCTION appstore.prepare_partitions IS
     'Makes a partition of the inbox or of the outcomes when fewer than two are ready beyond the newest event, has the next closed one frozen, or '
-    'closes the current one of the inbox when it is old enough. Returns what it did, null when there is nothing to do. Needs locks that others hold '
+    'closes the current one of the inbox when it is old enough: retention.partition_events says when. Returns what it did, null when there is nothing to do. Needs locks that others hold '
     'for moments: where they are not free within lock_timeout, it fails (55P03) without any change.';
 
 CREATE OR REPLACE FUNCTION appstore.make_partition(parent text) RETURNS text
@@ -153,13 +156,14 @@ $$;
 COMMENT ON FUNCTION appstore.rename_partition IS 'Renames a partition, and its indexes that are named after it.';
 
 -- A worker may not VACUUM. With these parameters autovacuum comes where a row was inserted since its last visit, reads each page that is
--- not frozen, and freezes it. That writes each page to the log once more. What is dropped within a year is not worth it: autovacuum freezes it in any case after 200 million
--- transactions.
+-- not frozen, and freezes it. That writes each page to the log once more. What is dropped within a year is not worth it: as a rule it is gone
+-- before autovacuum must freeze it, 200 million transactions later.
 CREATE OR REPLACE FUNCTION appstore.freeze_partition() RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    -- The view is read once, under any statistics: an anti-join does not repeat its outer side.
     v_name text := (
-        SELECT c.relname
+        SELECT p.partition
         FROM appstore.retention AS r
         CROSS JOIN LATERAL (
             SELECT p.partition, CASE p.parent WHEN 'inbox' THEN r.bodies ELSE r.outcomes END AS age
@@ -169,9 +173,10 @@ DECLARE
             FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid CROSS JOIN appstore.feed_head AS f
             WHERE h.inhparent = 'appstore.feed'::regclass AND c.relname <> 'feed_from_' || f.partition_from
         ) AS p
-        JOIN pg_class AS c ON c.relnamespace = 'appstore'::regnamespace AND c.relname = p.partition
-        WHERE (p.age <= interval '1 year') IS NOT TRUE AND ('autovacuum_freeze_min_age=0' = ANY (c.reloptions)) IS NOT TRUE
-        ORDER BY c.oid LIMIT 1);
+        WHERE (p.age <= interval '1 year') IS NOT TRUE
+          AND NOT EXISTS (SELECT FROM pg_class AS c
+                          WHERE c.oid = format('appstore.%I', p.partition)::regclass AND 'autovacuum_freeze_min_age=0' = ANY (c.reloptions))
+        ORDER BY p.partition LIMIT 1);
 BEGIN
     IF v_name IS NULL THEN
         RETURN NULL;

@@ -25,15 +25,28 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SE
 SET enable_sort = off SET jit = off AS $$
 #variable_conflict use_variable
 DECLARE
-    -- An event is settled after it was received.
-    v_walk  text := 'SELECT o AS outcome, o.settled_at, o.event_id FROM appstore.outcomes AS o '
-                    'WHERE (o.settled_at, o.event_id) > ($3, $4) AND (o.settled_at, o.event_id) < ($5, $6) AND o.settled_at >= $7';
-    v_order text := format('ORDER BY settled_at %1$s, event_id %1$s', CASE WHEN oldest_first THEN 'ASC' ELSE 'DESC' END);
+    v_direction text := CASE WHEN oldest_first THEN 'ASC' ELSE 'DESC' END;
+    v_order     text := format('ORDER BY settled_at %1$s, event_id %1$s', v_direction);
+    v_walk      text := 'SELECT o AS outcome, o.result, o.settled_at, o.event_id FROM appstore.outcomes AS o '
+                        'WHERE (o.settled_at, o.event_id) > ($3, $4) AND (o.settled_at, o.event_id) < ($5, $6)';
 BEGIN
-    -- 1. Outcomes that need attention have an index of their own: the failures of an incident are few among many, and the latest.
+    -- An event is settled after it was received.
+    IF filter.received_from > after_at THEN
+        after_at := filter.received_from;
+        after_event_id := 0;
+    END IF;
+
+    -- 1. Outcomes that need attention have an index of their own: the failures of an incident are few among many, and the latest. Only this
+    --    index has the inner order. The condition outside tells PostgreSQL that it is the outer order as well.
     IF action = 'discard' OR filter.result IN ('failed', 'rejected', 'unhandled', 'discarded') THEN
         v_walk := (
-            SELECT string_agg(format('(%s AND o.result = %L %s)', v_walk, needed, v_order), ' UNION ALL ')
+            SELECT string_agg(format($walk$(
+                SELECT ordered.*
+                FROM (SELECT o AS outcome, o.result, o.settled_at, o.event_id FROM appstore.outcomes AS o
+                      WHERE o.result IN ('failed', 'rejected', 'unhandled', 'discarded')
+                        AND (o.result, o.settled_at, o.event_id) > (%1$L, $3, $4) AND (o.result, o.settled_at, o.event_id) < (%1$L, $5, $6)
+                      ORDER BY o.result %2$s, o.settled_at %2$s, o.event_id %2$s OFFSET 0) AS ordered
+                WHERE ordered.result = %1$L %3$s)$walk$, needed, v_direction, v_order), ' UNION ALL ')
             FROM unnest('{failed,rejected,unhandled,discarded}'::appstore.result[]) AS needed
             WHERE coalesce(filter.result = needed, true) AND (action = 'discard' AND needed = 'discarded') IS NOT TRUE);
         IF v_walk IS NULL THEN
@@ -44,18 +57,17 @@ BEGIN
     -- 2. Of the outcomes in order those that meet the conditions, and the last one that was checked where not all were. Nothing sorts: the
     --    query ends with the last row that it returns.
     RETURN QUERY EXECUTE format($query$
-        SELECT w.settled_at, w.event_id, w.result, w.fits, (w.place = $9) IS TRUE
+        SELECT w.settled_at, w.event_id, w.result, w.fits, (w.place = $8) IS TRUE
         FROM (
-            SELECT c.settled_at, c.event_id, (c.outcome).result, row_number() OVER () AS place,
+            SELECT c.settled_at, c.event_id, c.result, row_number() OVER () AS place,
                    (appstore.matches_filter(c.outcome, $1) AND ($2 IS NULL OR (c.outcome).source = $2) %3$s) IS TRUE AS fits
-            FROM (SELECT walk.* FROM (%1$s) AS walk %2$s LIMIT $9) AS c
+            FROM (SELECT walk.* FROM (%1$s) AS walk %2$s LIMIT $8) AS c
         ) AS w
-        WHERE w.fits OR w.place = $9 LIMIT $8
+        WHERE w.fits OR w.place = $8 LIMIT $7
         $query$, v_walk, v_order,
         -- A requeue needs the body. Only those of matching events are looked up.
         CASE WHEN action = 'requeue' THEN 'AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = c.event_id OFFSET 0)' END)
-    USING filter, only_source, after_at, after_event_id, before_at, before_event_id,
-          coalesce(filter.received_from, '-infinity'), max_rows, max_checked;
+    USING filter, only_source, after_at, after_event_id, before_at, before_event_id, max_rows, max_checked;
 END
 $$;
 COMMENT ON FUNCTION appstore.find_outcomes IS

@@ -21,7 +21,8 @@ $$;
 COMMENT ON FUNCTION appstore.check_repair IS
     'Returns the conditions of a repair as JSON, without nulls. Fails for invalid or contradictory conditions.';
 
-CREATE OR REPLACE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint DEFAULT NULL)
+CREATE OR REPLACE FUNCTION appstore.count_repair(
+    action text, filter appstore.repair_filter, at_most bigint DEFAULT NULL, max_checked bigint DEFAULT 5000000)
 RETURNS TABLE (result appstore.result, events bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
@@ -29,10 +30,19 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SE
 DECLARE
     v_others  appstore.repair_filter := filter;
     v_reasons text;
+    v_is_cut  boolean;
 BEGIN
     PERFORM appstore.check_repair(action, filter, '-');
-    RETURN QUERY
-    SELECT f.result, count(*) FROM appstore.find_outcomes(filter, action, max_rows => at_most) AS f GROUP BY f.result ORDER BY f.result;
+    FOR result, events, v_is_cut IN
+        SELECT f.result, count(*), bool_or(f.is_cut)
+        FROM appstore.find_outcomes(filter, action, max_rows => at_most, max_checked => max_checked) AS f GROUP BY f.result ORDER BY f.result
+    LOOP
+        IF v_is_cut THEN
+            RAISE EXCEPTION 'the events that meet the conditions are among more than %', max_checked USING ERRCODE = 'program_limit_exceeded',
+                HINT = 'Add a condition, such as result or received_from, or begin the repair with max_events, which counts none.';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
     IF FOUND OR filter.reason IS NULL THEN
         RETURN;
     END IF;
@@ -52,8 +62,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.count_repair IS
-    'How many outcomes of each result a repair (requeue or discard) would take now; it stops at at_most, if given. Of none: a notice names up to '
-    'ten reasons that occur with the other conditions.';
+    'How many outcomes of each result a repair (requeue or discard) would take now; it stops at at_most, if given. It fails where it has checked '
+    'max_checked outcomes before. Of none: a notice names up to ten reasons that occur with the other conditions.';
 
 CREATE OR REPLACE FUNCTION appstore.begin_repair(
     action text, filter appstore.repair_filter, note text /* null */, max_events bigint DEFAULT NULL, dry_run boolean DEFAULT false,
@@ -66,14 +76,15 @@ DECLARE
 BEGIN
     PERFORM appstore.check_repair(action, filter, note),
             appstore.check_argument(coalesce(max_events > 0, true), 'max_events must be at least 1', 'null takes all, of up to 10,000.');
-    events := (SELECT coalesce(sum(c.events), 0)
-               FROM appstore.count_repair(action, filter, CASE WHEN dry_run THEN max_events ELSE least(max_events, c_counted + 1) END) AS c);
-    IF dry_run OR events = 0 THEN
-        RETURN;
-    ELSIF events > c_counted THEN
-        PERFORM appstore.check_argument(max_events IS NOT NULL, 'more than 10,000 events meet the conditions',
+    events := max_events;
+    IF dry_run OR max_events IS NULL THEN
+        events := (SELECT coalesce(sum(c.events), 0)
+                   FROM appstore.count_repair(action, filter, CASE WHEN dry_run THEN max_events ELSE c_counted + 1 END) AS c);
+        IF dry_run OR events = 0 THEN
+            RETURN;
+        END IF;
+        PERFORM appstore.check_argument(events <= c_counted, 'more than 10,000 events meet the conditions',
                                         'Pass max_events: the repair ends when it has repaired as many. dry_run => true counts all.');
-        events := max_events;
     END IF;
     -- What is asked for twice, such as by a form that is sent twice.
     PERFORM pg_advisory_xact_lock(hashtextextended('appstore.begin_repair', 0));
@@ -81,16 +92,21 @@ BEGIN
     WHERE r.state = 'running' AND r.action = begin_repair.action AND r.filter IS NOT DISTINCT FROM begin_repair.filter;
     PERFORM appstore.check_argument(v_id IS NULL, format('repair %s does the same and is running', v_id),
                                     'Wait for its end, or stop it: appstore.repair_status shows it.');
-    -- What is settled from now on was not in the count.
+    -- What is settled from now on was not in the count. The console says whether the actor is a login: the name of a person whom its proxy
+    -- names may also be that of one.
     INSERT INTO appstore.repairs AS r (action, filter, note, actor, login, expected)
-    VALUES (action, filter, note, appstore.actor(), (SELECT a.oid FROM pg_roles AS a WHERE a.rolname = appstore.actor()), events)
+    VALUES (action, filter, note, appstore.actor(),
+            (SELECT a.oid FROM pg_roles AS a
+             WHERE a.rolname = appstore.actor()
+               AND (session_user <> 'appstore_console' OR current_setting('appstore.actor_is_login', true) IS DISTINCT FROM 'false')),
+            events)
     RETURNING r.repair_id INTO repair_id;
 END
 $$;
 COMMENT ON FUNCTION appstore.begin_repair IS
     'Asks for a repair of the events that meet the conditions and were settled before, and returns its number, and the most events that it will '
-    'repair: those that meet the conditions, or max_events, which more than 10,000 need. Workers take its steps, appstore.repair_status shows it, '
-    'and appstore.stop_repair ends it. The number is null where no event meets the conditions, and with dry_run, which only counts.';
+    'repair: max_events, or, without it, those that it counts, at most 10,000. Workers take its steps, appstore.repair_status shows it, and '
+    'appstore.stop_repair ends it. dry_run only counts, up to max_events. The number is null with dry_run, and where it has counted none.';
 
 CREATE OR REPLACE FUNCTION appstore.requeue(
     result appstore.result DEFAULT NULL, reason text DEFAULT NULL, notification_type text DEFAULT NULL, subtype text DEFAULT NULL,
