@@ -97,7 +97,10 @@ struct FunctionStatementTests {
                 "CREATE FUNCTION appstore.f(name txet) RETURNS void AS $$ $$;",
                 "name of appstore.f has the type txet, which cannot be bound", 1
             ),
-            ("CREATE FUNCTION appstore.f(e appstore.endpoint) RETURNS void AS $$ $$;", "e of appstore.f has the type appstore.endpoint, which cannot be bound", 1),
+            (
+                "CREATE FUNCTION appstore.f(e appstore.endpoint) RETURNS void AS $$ $$;",
+                "e of appstore.f has the type appstore.endpoint, which cannot be bound", 1
+            ),
             ("CREATE FUNCTION appstore.f() RETURNS record AS $$ $$;", "a record without OUT parameters has no columns", 1),
             ("CREATE FUNCTION appstore.f(a text /*NULL*/) RETURNS void AS $$ $$;", "/*NULL*/ is to be written /* null */", 1),
             (
