@@ -1574,7 +1574,7 @@ $$;
 ALTER FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) IS 'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place. Verb feed:consume.';
+COMMENT ON FUNCTION appstore.api_set_consumer(key_hash bytea, name text, generation integer, "position" bigint, since timestamp with time zone, OUT state text, OUT after bigint, OUT head_generation integer, OUT head bigint) IS 'Makes a named consumer of the feed, or moves it. state and after are those of appstore.feed_place; where state is not found, nothing has changed. Verb feed:consume.';
 
 
 
@@ -1726,7 +1726,7 @@ DECLARE
     c_period  CONSTANT interval := '2 days';
     v_request record;
 BEGIN
-    IF NOT appstore.maintenance_lock() THEN
+    IF NOT appstore.maintenance_lock('apply_consumption_policies') THEN
         RETURN;
     END IF;
     -- 1. Default answers where nothing else was decided. decide_consumption checks under the request's lock.
@@ -2403,14 +2403,15 @@ DECLARE
 BEGIN
     PERFORM appstore.check_repair(action, filter, note),
             appstore.check_argument(coalesce(max_events > 0, true), 'max_events must be at least 1', 'null takes all, of up to 10,000.');
-    events := (SELECT coalesce(sum(c.events), 0)
-               FROM appstore.count_repair(action, filter, CASE WHEN dry_run THEN max_events ELSE least(max_events, c_counted + 1) END) AS c);
-    IF dry_run OR events = 0 THEN
-        RETURN;
-    ELSIF events > c_counted THEN
-        PERFORM appstore.check_argument(max_events IS NOT NULL, 'more than 10,000 events meet the conditions',
+    events := max_events;
+    IF dry_run OR max_events IS NULL THEN
+        events := (SELECT coalesce(sum(c.events), 0)
+                   FROM appstore.count_repair(action, filter, CASE WHEN dry_run THEN max_events ELSE c_counted + 1 END) AS c);
+        IF dry_run OR events = 0 THEN
+            RETURN;
+        END IF;
+        PERFORM appstore.check_argument(events <= c_counted, 'more than 10,000 events meet the conditions',
                                         'Pass max_events: the repair ends when it has repaired as many. dry_run => true counts all.');
-        events := max_events;
     END IF;
     -- What is asked for twice, such as by a form that is sent twice.
     PERFORM pg_advisory_xact_lock(hashtextextended('appstore.begin_repair', 0));
@@ -2418,9 +2419,14 @@ BEGIN
     WHERE r.state = 'running' AND r.action = begin_repair.action AND r.filter IS NOT DISTINCT FROM begin_repair.filter;
     PERFORM appstore.check_argument(v_id IS NULL, format('repair %s does the same and is running', v_id),
                                     'Wait for its end, or stop it: appstore.repair_status shows it.');
-    -- What is settled from now on was not in the count.
+    -- What is settled from now on was not in the count. The console says whether the actor is a login: the name of a person whom its proxy
+    -- names may also be that of one.
     INSERT INTO appstore.repairs AS r (action, filter, note, actor, login, expected)
-    VALUES (action, filter, note, appstore.actor(), (SELECT a.oid FROM pg_roles AS a WHERE a.rolname = appstore.actor()), events)
+    VALUES (action, filter, note, appstore.actor(),
+            (SELECT a.oid FROM pg_roles AS a
+             WHERE a.rolname = appstore.actor()
+               AND (session_user <> 'appstore_console' OR current_setting('appstore.actor_is_login', true) IS DISTINCT FROM 'false')),
+            events)
     RETURNING r.repair_id INTO repair_id;
 END
 $$;
@@ -2429,7 +2435,7 @@ $$;
 ALTER FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, max_events bigint, dry_run boolean, OUT repair_id bigint, OUT events bigint) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, max_events bigint, dry_run boolean, OUT repair_id bigint, OUT events bigint) IS 'Asks for a repair of the events that meet the conditions and were settled before, and returns its number, and the most events that it will repair: those that meet the conditions, or max_events, which more than 10,000 need. Workers take its steps, appstore.repair_status shows it, and appstore.stop_repair ends it. The number is null where no event meets the conditions, and with dry_run, which only counts.';
+COMMENT ON FUNCTION appstore.begin_repair(action text, filter appstore.repair_filter, note text, max_events bigint, dry_run boolean, OUT repair_id bigint, OUT events bigint) IS 'Asks for a repair of the events that meet the conditions and were settled before, and returns its number, and the most events that it will repair: max_events, or, without it, those that it counts, at most 10,000. Workers take its steps, appstore.repair_status shows it, and appstore.stop_repair ends it. dry_run only counts, up to max_events. The number is null with dry_run, and where it has counted none.';
 
 
 
@@ -3631,7 +3637,7 @@ COMMENT ON FUNCTION appstore.count_in_import_chunk(p_chunk appstore.import_chunk
 
 
 
-CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint DEFAULT NULL::bigint) RETURNS TABLE(result appstore.result, events bigint)
+CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint DEFAULT NULL::bigint, max_checked bigint DEFAULT 5000000) RETURNS TABLE(result appstore.result, events bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -3642,10 +3648,19 @@ CREATE FUNCTION appstore.count_repair(action text, filter appstore.repair_filter
 DECLARE
     v_others  appstore.repair_filter := filter;
     v_reasons text;
+    v_is_cut  boolean;
 BEGIN
     PERFORM appstore.check_repair(action, filter, '-');
-    RETURN QUERY
-    SELECT f.result, count(*) FROM appstore.find_outcomes(filter, action, max_rows => at_most) AS f GROUP BY f.result ORDER BY f.result;
+    FOR result, events, v_is_cut IN
+        SELECT f.result, count(*), bool_or(f.is_cut)
+        FROM appstore.find_outcomes(filter, action, max_rows => at_most, max_checked => max_checked) AS f GROUP BY f.result ORDER BY f.result
+    LOOP
+        IF v_is_cut THEN
+            RAISE EXCEPTION 'the events that meet the conditions are among more than %', max_checked USING ERRCODE = 'program_limit_exceeded',
+                HINT = 'Add a condition, such as result or received_from, or begin the repair with max_events, which counts none.';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
     IF FOUND OR filter.reason IS NULL THEN
         RETURN;
     END IF;
@@ -3666,10 +3681,10 @@ END
 $$;
 
 
-ALTER FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint, max_checked bigint) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint) IS 'How many outcomes of each result a repair (requeue or discard) would take now; it stops at at_most, if given. Of none: a notice names up to ten reasons that occur with the other conditions.';
+COMMENT ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint, max_checked bigint) IS 'How many outcomes of each result a repair (requeue or discard) would take now; it stops at at_most, if given. It fails where it has checked max_checked outcomes before. Of none: a notice names up to ten reasons that occur with the other conditions.';
 
 
 
@@ -4430,7 +4445,7 @@ $$;
 ALTER FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) IS 'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged. Discards the calls that would answer requests which Apple has decided.';
+COMMENT ON FUNCTION appstore.derive_refund_requests(environment appstore.environment, transaction_ids text[]) IS 'Brings consumption_obligations up to date for these transactions, after rows of refund_requests about them were merged; locks the rows of the transactions. Discards the calls that would answer requests which Apple has decided.';
 
 
 
@@ -5455,7 +5470,7 @@ DECLARE
     v_given_up bigint;
     v_deleted  bigint;
 BEGIN
-    IF NOT appstore.maintenance_lock() THEN
+    IF NOT appstore.maintenance_lock('expire_calls') THEN
         RETURN 0;
     END IF;
     v_awaited := ARRAY(SELECT c.call_id FROM appstore.outbox AS c
@@ -6461,15 +6476,28 @@ CREATE FUNCTION appstore.find_outcomes(filter appstore.repair_filter, action tex
     AS $_$
 #variable_conflict use_variable
 DECLARE
-    -- An event is settled after it was received.
-    v_walk  text := 'SELECT o AS outcome, o.settled_at, o.event_id FROM appstore.outcomes AS o '
-                    'WHERE (o.settled_at, o.event_id) > ($3, $4) AND (o.settled_at, o.event_id) < ($5, $6) AND o.settled_at >= $7';
-    v_order text := format('ORDER BY settled_at %1$s, event_id %1$s', CASE WHEN oldest_first THEN 'ASC' ELSE 'DESC' END);
+    v_direction text := CASE WHEN oldest_first THEN 'ASC' ELSE 'DESC' END;
+    v_order     text := format('ORDER BY settled_at %1$s, event_id %1$s', v_direction);
+    v_walk      text := 'SELECT o AS outcome, o.result, o.settled_at, o.event_id FROM appstore.outcomes AS o '
+                        'WHERE (o.settled_at, o.event_id) > ($3, $4) AND (o.settled_at, o.event_id) < ($5, $6)';
 BEGIN
-    -- 1. Outcomes that need attention have an index of their own: the failures of an incident are few among many, and the latest.
+    -- An event is settled after it was received.
+    IF filter.received_from > after_at THEN
+        after_at := filter.received_from;
+        after_event_id := 0;
+    END IF;
+
+    -- 1. Outcomes that need attention have an index of their own: the failures of an incident are few among many, and the latest. Only this
+    --    index has the inner order. The condition outside tells PostgreSQL that it is the outer order as well.
     IF action = 'discard' OR filter.result IN ('failed', 'rejected', 'unhandled', 'discarded') THEN
         v_walk := (
-            SELECT string_agg(format('(%s AND o.result = %L %s)', v_walk, needed, v_order), ' UNION ALL ')
+            SELECT string_agg(format($walk$(
+                SELECT ordered.*
+                FROM (SELECT o AS outcome, o.result, o.settled_at, o.event_id FROM appstore.outcomes AS o
+                      WHERE o.result IN ('failed', 'rejected', 'unhandled', 'discarded')
+                        AND (o.result, o.settled_at, o.event_id) > (%1$L, $3, $4) AND (o.result, o.settled_at, o.event_id) < (%1$L, $5, $6)
+                      ORDER BY o.result %2$s, o.settled_at %2$s, o.event_id %2$s OFFSET 0) AS ordered
+                WHERE ordered.result = %1$L %3$s)$walk$, needed, v_direction, v_order), ' UNION ALL ')
             FROM unnest('{failed,rejected,unhandled,discarded}'::appstore.result[]) AS needed
             WHERE coalesce(filter.result = needed, true) AND (action = 'discard' AND needed = 'discarded') IS NOT TRUE);
         IF v_walk IS NULL THEN
@@ -6480,18 +6508,17 @@ BEGIN
     -- 2. Of the outcomes in order those that meet the conditions, and the last one that was checked where not all were. Nothing sorts: the
     --    query ends with the last row that it returns.
     RETURN QUERY EXECUTE format($query$
-        SELECT w.settled_at, w.event_id, w.result, w.fits, (w.place = $9) IS TRUE
+        SELECT w.settled_at, w.event_id, w.result, w.fits, (w.place = $8) IS TRUE
         FROM (
-            SELECT c.settled_at, c.event_id, (c.outcome).result, row_number() OVER () AS place,
+            SELECT c.settled_at, c.event_id, c.result, row_number() OVER () AS place,
                    (appstore.matches_filter(c.outcome, $1) AND ($2 IS NULL OR (c.outcome).source = $2) %3$s) IS TRUE AS fits
-            FROM (SELECT walk.* FROM (%1$s) AS walk %2$s LIMIT $9) AS c
+            FROM (SELECT walk.* FROM (%1$s) AS walk %2$s LIMIT $8) AS c
         ) AS w
-        WHERE w.fits OR w.place = $9 LIMIT $8
+        WHERE w.fits OR w.place = $8 LIMIT $7
         $query$, v_walk, v_order,
         -- A requeue needs the body. Only those of matching events are looked up.
         CASE WHEN action = 'requeue' THEN 'AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = c.event_id OFFSET 0)' END)
-    USING filter, only_source, after_at, after_event_id, before_at, before_event_id,
-          coalesce(filter.received_from, '-infinity'), max_rows, max_checked;
+    USING filter, only_source, after_at, after_event_id, before_at, before_event_id, max_rows, max_checked;
 END
 $_$;
 
@@ -6670,8 +6697,9 @@ CREATE FUNCTION appstore.freeze_partition() RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
+    -- The view is read once, under any statistics: an anti-join does not repeat its outer side.
     v_name text := (
-        SELECT c.relname
+        SELECT p.partition
         FROM appstore.retention AS r
         CROSS JOIN LATERAL (
             SELECT p.partition, CASE p.parent WHEN 'inbox' THEN r.bodies ELSE r.outcomes END AS age
@@ -6681,9 +6709,10 @@ DECLARE
             FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid CROSS JOIN appstore.feed_head AS f
             WHERE h.inhparent = 'appstore.feed'::regclass AND c.relname <> 'feed_from_' || f.partition_from
         ) AS p
-        JOIN pg_class AS c ON c.relnamespace = 'appstore'::regnamespace AND c.relname = p.partition
-        WHERE (p.age <= interval '1 year') IS NOT TRUE AND ('autovacuum_freeze_min_age=0' = ANY (c.reloptions)) IS NOT TRUE
-        ORDER BY c.oid LIMIT 1);
+        WHERE (p.age <= interval '1 year') IS NOT TRUE
+          AND NOT EXISTS (SELECT FROM pg_class AS c
+                          WHERE c.oid = format('appstore.%I', p.partition)::regclass AND 'autovacuum_freeze_min_age=0' = ANY (c.reloptions))
+        ORDER BY p.partition LIMIT 1);
 BEGIN
     IF v_name IS NULL THEN
         RETURN NULL;
@@ -7426,7 +7455,7 @@ $$;
 ALTER FUNCTION appstore.lease_certificate(p_seconds integer) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.lease_certificate(p_seconds integer) IS 'Leases the certificate that has been due for longest, was seen within 30 days and is no other worker''s, for so many seconds. No row: none is.';
+COMMENT ON FUNCTION appstore.lease_certificate(p_seconds integer) IS 'Leases the certificate that has been due for longest, was seen within 30 days and is no other worker''s, for so many seconds. No row: none is. this_update, of the last usable answer, is in seconds since 1970.';
 
 
 
@@ -7461,7 +7490,7 @@ $$;
 ALTER FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) IS 'Leases enabled endpoints that no worker has, at most p_slots, for so many seconds, and returns what a worker needs to serve them.';
+COMMENT ON FUNCTION appstore.lease_endpoints(p_slots integer, p_seconds integer) IS 'Leases enabled endpoints that no worker has, at most p_slots, for so many seconds, and returns what a worker needs to serve them. open_for_ms: until the next probe, null while the breaker is closed.';
 
 
 
@@ -8035,15 +8064,15 @@ COMMENT ON FUNCTION appstore.log_out_of_console(session_hash bytea) IS 'Ends the
 
 
 
-CREATE FUNCTION appstore.maintenance_lock() RETURNS boolean
+CREATE FUNCTION appstore.maintenance_lock(task text DEFAULT 'maintenance_lock'::text) RETURNS boolean
     LANGUAGE sql
-    AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.maintenance_lock', 0)) $$;
+    AS $$ SELECT pg_try_advisory_xact_lock(hashtextextended('appstore.' || task, 0)) $$;
 
 
-ALTER FUNCTION appstore.maintenance_lock() OWNER TO appstore_owner;
+ALTER FUNCTION appstore.maintenance_lock(task text) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.maintenance_lock() IS 'Whether this transaction may do maintenance, one at a time in the database. False while another one does; then the caller returns nothing.';
+COMMENT ON FUNCTION appstore.maintenance_lock(task text) IS 'Whether this transaction may do maintenance, one at a time in the database. False while another one does; then the caller returns nothing. A task with a deadline has a lock of its own, since a partition can take an hour to check.';
 
 
 
@@ -9270,13 +9299,14 @@ COMMENT ON FUNCTION appstore.postpone_history_window(p_window_id bigint, p_epoch
 CREATE FUNCTION appstore.prepare_partitions() RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     AS $$
 DECLARE
-    v_bodies  interval := (SELECT r.bodies FROM appstore.retention AS r);
+    v_ages    appstore.retention;
     v_did     text;
     v_newest  bigint;
     v_current record;
-    v_since   timestamptz;
+    v_first   record;
 BEGIN
     IF NOT appstore.maintenance_lock() THEN
         RETURN NULL;
@@ -9287,13 +9317,16 @@ BEGIN
     END IF;
 
     -- Where bodies age, a partition is closed after an eighth of their age, so that a shop with few events can drop partitions as well: the
-    -- sequence advances into the next one. Only there, since each partition costs every claim a little.
+    -- sequence advances into the next one. Only there, since each partition costs every claim a little. One that has grown large is closed
+    -- after a twenty-fourth, so that of a million events a day none has hundreds of gigabytes.
+    SELECT r.* INTO v_ages FROM appstore.retention AS r;
     SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
     SELECT p.partition, p.to_id INTO v_current FROM appstore.inbox_partitions AS p
-    WHERE v_bodies IS NOT NULL AND p.parent = 'inbox' AND p.from_id <= v_newest AND p.to_id > v_newest;
+    WHERE v_ages.bodies IS NOT NULL AND p.parent = 'inbox' AND p.from_id <= v_newest AND p.to_id > v_newest;
     IF v_current.partition IS NOT NULL THEN
-        EXECUTE format('SELECT i.received_at FROM appstore.%I AS i ORDER BY i.event_id LIMIT 1', v_current.partition) INTO v_since;
-        IF v_since < clock_timestamp() - greatest(v_bodies / 8, interval '1 day') THEN
+        EXECUTE format('SELECT i.event_id, i.received_at FROM appstore.%I AS i ORDER BY i.event_id LIMIT 1', v_current.partition) INTO v_first;
+        IF v_first.received_at < clock_timestamp() - greatest(
+               v_ages.bodies / CASE WHEN v_newest - v_first.event_id >= v_ages.partition_events THEN 24 ELSE 8 END, interval '1 day') THEN
             -- Waits for transactions that have drawn an id and blocks others, so that none draws one between the check and the advance.
             ALTER SEQUENCE appstore.inbox_event_id INCREMENT BY 1;
             SELECT s.last_value INTO v_newest FROM appstore.inbox_event_id AS s;
@@ -9311,7 +9344,7 @@ $$;
 ALTER FUNCTION appstore.prepare_partitions() OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.prepare_partitions() IS 'Makes a partition of the inbox or of the outcomes when fewer than two are ready beyond the newest event, has the next closed one frozen, or closes the current one of the inbox when it is old enough. Returns what it did, null when there is nothing to do. Needs locks that others hold for moments: where they are not free within lock_timeout, it fails (55P03) without any change.';
+COMMENT ON FUNCTION appstore.prepare_partitions() IS 'Makes a partition of the inbox or of the outcomes when fewer than two are ready beyond the newest event, has the next closed one frozen, or closes the current one of the inbox when it is old enough: retention.partition_events says when. Returns what it did, null when there is nothing to do. Needs locks that others hold for moments: where they are not free within lock_timeout, it fails (55P03) without any change.';
 
 
 
@@ -10902,7 +10935,7 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
         FROM pg_rewrite AS w
         JOIN pg_depend AS d ON (d.classid, d.objid, d.refclassid) = ('pg_rewrite'::regclass, w.oid, 'pg_class'::regclass) AND d.refobjid <> w.ev_class
         LEFT JOIN pg_attribute AS a ON (a.attrelid, a.attnum) = (d.refobjid, d.refobjsubid) AND d.refobjsubid <> 0
-        WHERE w.ev_class IN (SELECT r.oid FROM relations AS r)
+        WHERE w.ev_class IN (SELECT r.oid FROM relations AS r) AND w.rulename = '_RETURN'
         GROUP BY w.ev_class
     ), grants AS ( -- 2. privileges of the schema's own roles
         SELECT g.grantee, g.on_what || ' ' || g.privilege_type || CASE WHEN g.is_grantable THEN '*' ELSE '' END AS text
@@ -10928,8 +10961,11 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
                                      acldefault('f', 'appstore_owner'::regrole))) AS acl
         ) AS g
     ), described (object, owner, text) AS ( -- 3. the objects
+        SELECT 'schema ' || n.nspname, n.nspowner, n.nspname::text
+        FROM pg_namespace AS n WHERE n.nspname IN ('appstore', 'appstore_reports')
+        UNION ALL
         SELECT CASE r.relkind WHEN 'S' THEN 'sequence ' WHEN 'v' THEN 'view ' ELSE 'table ' END || r.oid::regclass, r.relowner,
-               concat_ws(E'\n', r.relkind, r.relpersistence, r.relrowsecurity,
+               concat_ws(E'\n', r.relkind, r.relpersistence, r.relrowsecurity, r.relforcerowsecurity,
                          CASE r.relkind WHEN 'p' THEN pg_get_partkeydef(r.oid)
                                         -- From 16 on the columns of an only relation have no prefix, so none counts.
                                         WHEN 'v' THEN regexp_replace(pg_get_viewdef(r.oid), '\m(?!appstore\M|appstore_reports\M)[a-z_]\w*\.', '', 'g') END,
@@ -10960,6 +10996,15 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
         SELECT format('trigger %I on ', t.tgname) || t.tgrelid::regclass, 'appstore_owner'::regrole, concat(pg_get_triggerdef(t.oid), t.tgenabled)
         FROM relations AS r JOIN pg_trigger AS t ON t.tgrelid = r.oid WHERE NOT t.tgisinternal
         UNION ALL
+        SELECT format('rule %I on ', w.rulename) || w.ev_class::regclass, 'appstore_owner'::regrole, concat(pg_get_ruledef(w.oid), w.ev_enabled)
+        FROM relations AS r JOIN pg_rewrite AS w ON w.ev_class = r.oid WHERE w.rulename <> '_RETURN'
+        UNION ALL
+        SELECT format('policy %I on ', p.polname) || p.polrelid::regclass, 'appstore_owner'::regrole,
+               concat_ws(E'\n', p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid),
+                         (SELECT string_agg(coalesce(role.rolname, 'PUBLIC'), ' ' ORDER BY role.rolname COLLATE "C")
+                          FROM unnest(p.polroles) AS oid LEFT JOIN pg_roles AS role USING (oid)))
+        FROM relations AS r JOIN pg_policy AS p ON p.polrelid = r.oid
+        UNION ALL
         SELECT 'index ' || r.oid::regclass, 'appstore_owner'::regrole, concat_ws(' ', pg_get_indexdef(r.oid), i.indisvalid)
         FROM relations AS r JOIN pg_index AS i ON i.indexrelid = r.oid
         UNION ALL
@@ -10982,7 +11027,9 @@ CREATE FUNCTION appstore.schema_fingerprint() RETURNS TABLE(object text, digest 
         SELECT 'privileges of ' || coalesce(role.rolname, 'PUBLIC'), 'appstore_owner'::regrole,
                string_agg(grants.text, E'\n' ORDER BY grants.text COLLATE "C")
         FROM grants LEFT JOIN pg_roles AS role ON role.oid = grants.grantee
-        WHERE grants.grantee = 0 OR role.rolname ~ '^appstore_' AND role.rolname <> 'appstore_owner'
+        WHERE grants.grantee = 0
+           OR role.rolname IN ('appstore_ingest', 'appstore_worker', 'appstore_operator', 'appstore_viewer', 'appstore_backend',
+                               'appstore_reporter', 'appstore_api', 'appstore_console', 'appstore_bodies')
         GROUP BY role.rolname
     )
     SELECT d.object, left(encode(sha256(convert_to(d.text, 'UTF8')), 'hex'), 16)
@@ -10994,7 +11041,7 @@ $$;
 ALTER FUNCTION appstore.schema_fingerprint() OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, constraint, view, function, trigger and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with those of the schema that the program creates.';
+COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, index, constraint, view, function, trigger, rule, policy and type of the schema, and of each role''s privileges. appstore-inbox migrate --check compares them with those of the schema that the program creates.';
 
 
 
@@ -11295,7 +11342,7 @@ $$;
 ALTER FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event.';
+COMMENT ON FUNCTION appstore.settle(p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamp with time zone[], p_runs integer[], p_attempts integer[], p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[], p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[]) IS 'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event, p_runs those of the claim, since which the caller holds the rows.';
 
 
 
@@ -11484,7 +11531,7 @@ $$;
 ALTER FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) IS 'Records what became of attempts, moves the cursor, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost. One element that is wrong, such as an unknown result, fails the whole call.';
+COMMENT ON FUNCTION appstore.settle_deliveries(p_name text, p_epoch bigint, p_position bigint, p_positions bigint[], p_subjects text[], p_results text[], p_attempts integer[], p_wait_ms bigint[], p_statuses integer[], p_milliseconds integer[], p_answer_bytes bigint[], p_answers text[], p_errors text[], p_redeliveries bigint[], p_failures integer, p_is_failing boolean, p_open_for_ms bigint, p_probes integer, p_disable_because text, p_redelivered_through bigint[], p_redelivery_ids bigint[]) IS 'Records what became of attempts, moves the cursor, unless p_position is null, and writes the state of the breaker. The arrays from p_positions to p_redeliveries have an element for each report. p_wait_ms: when to try again; null: at no time, or as it was. held: it waits for an earlier one of its subject, and is no attempt. Returns false, without effect, when the lease of that epoch has been lost. One element that is wrong, such as an unknown result, fails the whole call.';
 
 
 
@@ -11681,7 +11728,7 @@ $$;
 ALTER FUNCTION appstore.show_body(event_id bigint, reason text) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.show_body(event_id bigint, reason text) IS 'Returns the raw body of an event, which may name a person or a purchase, and records in the audit who read it and why.';
+COMMENT ON FUNCTION appstore.show_body(event_id bigint, reason text) IS 'Returns the raw body of an event, which may name a person or a purchase, and records in the audit who read it and why. Fails where there is no such event, or its body was deleted.';
 
 
 
@@ -17715,7 +17762,7 @@ COMMENT ON COLUMN appstore.retention.import_bodies IS 'How long the bodies of im
 
 
 
-COMMENT ON COLUMN appstore.retention.partition_events IS 'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, a fifth of those in use, so that there are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age.';
+COMMENT ON COLUMN appstore.retention.partition_events IS 'The least ids in a partition of the inbox; one of outcomes gets eight times as many. Both get more, a fifth of those in use, so that there are never more than some fifty. Where bodies age, the worker also closes a partition of the inbox after an eighth of their age, or after a twenty-fourth where it has this many events, in each case after at least a day.';
 
 
 
@@ -18081,8 +18128,7 @@ CREATE VIEW appstore.unmatched AS
     first.periods
    FROM ((((( SELECT o.environment,
             o.original_transaction_id,
-            count(*) AS periods,
-            (array_agg(o.order_no ORDER BY (o.order_no = o.period_no), o.paid_at, (length(o.transaction_id)), o.transaction_id))[1] AS order_no
+            count(*) AS periods
            FROM appstore.orders o
           WHERE ((o.user_id IS NULL) AND (o.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))
           GROUP BY o.environment, o.original_transaction_id) first
@@ -18104,8 +18150,9 @@ CREATE VIEW appstore.unmatched AS
             o.price,
             o.currency
            FROM appstore.orders o
-          WHERE ((o.order_no = first.order_no) AND (o.environment = first.environment))
-         OFFSET 0) u)
+          WHERE ((o.original_transaction_id = first.original_transaction_id) AND (o.environment = first.environment) AND (o.user_id IS NULL) AND (o.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))
+          ORDER BY (o.order_no = o.period_no), o.paid_at, (length(o.transaction_id)), o.transaction_id
+         LIMIT 1) u)
      LEFT JOIN LATERAL ( SELECT t_1.product_id,
             t_1.bundle_id,
             t_1.first_token
@@ -18960,19 +19007,19 @@ INSERT INTO appstore.retention VALUES (true, '90 days', NULL, '1 day', '30 days'
 
 INSERT INTO appstore.schema_definitions VALUES ('functions/console/console_sessions', '\xf4cfb6b2640628d1affc18eec54c5c4c8c0fb589048bb49068da3a04abb68f05', '{"ROUTINE appstore.has_console_role(text,text)","ROUTINE appstore.make_console_login(bytea)","ROUTINE appstore.begin_console_session(bytea,bytea)","ROUTINE appstore.console_session(bytea)","ROUTINE appstore.log_out_of_console(bytea)","ROUTINE appstore.end_console_session(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/console/ownership_of', '\xead11979701c7b8de7eba108fbfcc78e8a2342e3d097416a0ffe294d0946bb8e', '{"ROUTINE appstore.ownership_of(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/console/show_body', '\xfabfb0ef802e01533b18c65abff1db73b26500bc92ab4befe45b927781a4d0cd', '{"ROUTINE appstore.show_body(bigint,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/console/show_body', '\x1a71dabee302231fb7ccdb3ea093e558a63936d72d0b7c12c2bfbc97fb3eeeb2', '{"ROUTINE appstore.show_body(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/contracts_of', '\x14079cdc65a0aecc5a92bb1dd691e2c8095e41e85af1a93431434e1b6ac588c4', '{"ROUTINE appstore.contracts_of(text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/discard_event', '\xef6706e157fb89beb48f9adb16ce9e914b25dffc831a3a2a8042c56a5aaa7807', '{"ROUTINE appstore.discard_event(bigint,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/discard_event', '\x28d091db6431c2d5d0c5f6cec389e84f780086745f34a894a74678ce5ec6aa78', '{"ROUTINE appstore.discard_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain', '\x12fccac3bc091fbf5f1f02129102a4637dd4e8b1df5c7adb1e72dd9e347dd55b', '{"ROUTINE appstore.explain(bigint,text,text[],text[],uuid,uuid[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/api_consumption', '\x68d1f72664a1778d8aba9e348fcb090da22ec07fcebaf7c3372549b6306a86fd', '{"ROUTINE appstore.instant_text(timestamp with time zone)","ROUTINE appstore.consumption_documents(appstore.environment,text,text[],text[],integer)","ROUTINE appstore.api_consumption(bytea,appstore.environment,text,text,integer)","ROUTINE appstore.api_answer_consumption(bytea,appstore.environment,text,boolean,text,boolean,integer,text,text,jsonb)","ROUTINE appstore.api_give_consent(bytea,text,text)","ROUTINE appstore.api_withdraw_consent(bytea,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/apply_consumption_policies', '\x9a57d93bd08c4034b32e6392ccc0b119c08031735a5c9468c8641fc7646c76fa', '{"ROUTINE appstore.apply_consumption_policies()","ROUTINE appstore.consumption_statistics()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/api_consumption', '\x07f3ac98f772bb130adaf0fbb44763d04dcab9c8354da7e788642ec58cbde473', '{"ROUTINE appstore.instant_text(timestamp with time zone)","ROUTINE appstore.consumption_documents(appstore.environment,text,text[],text[],integer)","ROUTINE appstore.api_consumption(bytea,appstore.environment,text,text,integer)","ROUTINE appstore.api_answer_consumption(bytea,appstore.environment,text,boolean,text,boolean,integer,text,text,jsonb)","ROUTINE appstore.api_give_consent(bytea,text,text)","ROUTINE appstore.api_withdraw_consent(bytea,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/apply_consumption_policies', '\x47ffc6d03b97251df01639e07cbc823dfa296d5c194eef56bcbb187e88b434ef', '{"ROUTINE appstore.apply_consumption_policies()","ROUTINE appstore.consumption_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/consents', '\xb9b782cecc7c31ca5c0be97191070109952c5fdd3f41431cdbc9706e43341298', '{"ROUTINE appstore.record_consent(text,text,timestamp with time zone,text)","ROUTINE appstore.give_consent(text,text,timestamp with time zone)","ROUTINE appstore.end_consent(text,text)","ROUTINE appstore.withdraw_consent(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/consumption_rules', '\x6134b53f39d1b8ef4aa3b650a385d8e780b45f777dbdb6d53bd6f6de70a950f9', '{"ROUTINE appstore.consumption_violation(appstore.consumption_answer,boolean,text,boolean)","ROUTINE appstore.consumption_body(appstore.consumption_answer,uuid,boolean)","ROUTINE appstore.consumption_policy(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/decide_consumption', '\xd89add09bdd5f0836b8a2a0831cd90cd9059b7cb32d97340bc72cd59aa958685', '{"ROUTINE appstore.decide_consumption(appstore.environment,text,appstore.consumption_answer,text,text)","ROUTINE appstore.answer_consumption(appstore.environment,text,boolean,text,boolean,integer,text,text,jsonb)","ROUTINE appstore.consumption_answered(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/decide_consumption', '\x9e11a31b9e0478e3631666038c4227604375a4ca5fef38c1cacc810a68e1bd06', '{"ROUTINE appstore.decide_consumption(appstore.environment,text,appstore.consumption_answer,text,text)","ROUTINE appstore.answer_consumption(appstore.environment,text,boolean,text,boolean,integer,text,text,jsonb)","ROUTINE appstore.consumption_answered(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/settle_consumption', '\x54ad2e2f0116d7ec1ccaa1d7e2874358067997b03706f54611d4954768d1a0db', '{"ROUTINE appstore.settle_consumption()","TRIGGER consumption_settled ON appstore.outbox"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/access_of', '\x0f351d6595806a9df9df5b3ba7f5a5fbfff7dd5a511c84dc01eabbb54862a34b', '{"ROUTINE appstore.access_of(appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/enable_feed', '\xd5bc2f150ef237935ee83669ca7cc64b14b82eb84afd8f9e8a7b0c617cd4ec65', '{"ROUTINE appstore.enable_feed(boolean)","ROUTINE appstore.disable_feed()","ROUTINE appstore.next_generation(integer)","ROUTINE appstore.feed_cluster()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/feed/expire_feed', '\x2a3c3a26fece549f7f7dc5163a4aa88529c25aa78067dfa0197cf4e036dd3207', '{"ROUTINE appstore.expire_feed()","ROUTINE appstore.is_feed_needed(bigint)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/feed/expire_feed', '\xf6b024c09a79ed6f6ab7a3206d5eb55fcf113d158c5aef3f75da72096126cfc4', '{"ROUTINE appstore.expire_feed()","ROUTINE appstore.is_feed_needed(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_consumers', '\x8d28a1edf9fd1bf1a8f27754a82962e076ecfcf8d048dcba24c3ce56b3968e20', '{"ROUTINE appstore.take(text,bigint)","ROUTINE appstore.set_consumer(text,bigint)","ROUTINE appstore.remove_consumer(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_entries', '\xb8de41cb630f0cc057564911e41c9d2c6b919013e5cbf42dccf6a8d55a949bb9', '{"ROUTINE appstore.effect_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.access_entries(text[],appstore.environment[],text[],appstore.contract_key[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.order_entries(text[],appstore.environment[],text[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.failure_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.notification_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.endpoint_entries(text[],text[],timestamp with time zone[],timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_event', '\xe2d67288ce713d0e6cdf6130a3bad8ca3f61033da78a7ef2ee2b2290a2fcb1ed', '{"ROUTINE appstore.feed_types()","ROUTINE appstore.check_feed_types(text[])","ROUTINE appstore.feed_wants(text,appstore.environment,text,text[],text[],appstore.environment[])","ROUTINE appstore.feed_generation(bigint)","ROUTINE appstore.feed_event(appstore.feed,integer)"}');
@@ -18984,19 +19031,19 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/feed/tell_effects', '
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/tell_products', '\x4496e6c78e1d766b9bce8dd4606acf556c9d5c49d794924c9fc67e5f3860a0eb', '{"ROUTINE appstore.tell_products()","TRIGGER products_inserted ON appstore.products","TRIGGER products_updated ON appstore.products","TRIGGER products_deleted ON appstore.products"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/classify_history', '\xb0db90fac7a5d848490a626b48e7dd6aee99ebbd05fdda172a1503268eafe04c', '{"ROUTINE appstore.classify_history(bigint)","ROUTINE appstore.compare_history_window(bigint,bigint,integer)","ROUTINE appstore.expire_history()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/history_statistics', '\xf2070873db4340daa84c2d3577b7e3cd81bf6aa5c3db8cf291051fe134dc25ec', '{"ROUTINE appstore.history_statistics()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/history/lease_history_windows', '\xb62658ac2442024090842f66bb2b90daadc7824f1dc9ac160306e968fe3cc31c', '{"ROUTINE appstore.lease_history_windows(text[],appstore.environment[],integer,integer,integer)","ROUTINE appstore.postpone_history_window(bigint,bigint,text,interval,boolean)","ROUTINE appstore.restart_history_window(bigint,bigint)","ROUTINE appstore.advance_history_window(bigint,bigint)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/history/lease_history_windows', '\x88be4ea31906ca5caf9598971180283689f781568116ea937981ac4dfe569e9e', '{"ROUTINE appstore.lease_history_windows(text[],appstore.environment[],integer,integer,integer)","ROUTINE appstore.postpone_history_window(bigint,bigint,text,interval,boolean)","ROUTINE appstore.restart_history_window(bigint,bigint)","ROUTINE appstore.advance_history_window(bigint,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/plan_history', '\x2ed94ea5c3cbf3cbaa01c20568722453b2d1c2de85eea2643cd118ac2ebd9b35', '{"ROUTINE appstore.plan_history(text[],appstore.environment[])","ROUTINE appstore.plan_history_days(text,appstore.environment,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.history_limit(appstore.environment)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/history/store_history_page', '\xf7768082685bb700628aa5d0039c996a1b71e703e017282f196950b38ddf8036', '{"ROUTINE appstore.store_history_page(bigint,bigint,integer,text,uuid[],timestamp with time zone[],timestamp with time zone[],timestamp with time zone[],integer[],text[],boolean[],bytea[])","ROUTINE appstore.close_history_window(bigint)","ROUTINE appstore.count_history(text,appstore.environment,text,text,bigint)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/history/store_history_page', '\x80cea9bfa01e74bfa4801340420efc7d9ad5bd174e5b94e8b7fd61dc660c6075', '{"ROUTINE appstore.store_history_page(bigint,bigint,integer,text,uuid[],timestamp with time zone[],timestamp with time zone[],timestamp with time zone[],integer[],text[],boolean[],bytea[])","ROUTINE appstore.close_history_window(bigint)","ROUTINE appstore.count_history(text,appstore.environment,text,text,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/walk_history', '\x7d3b28a5f77009af3385eca5f241526ff192ef361bdcd948e55954e93798ce74', '{"ROUTINE appstore.walk_history(text,appstore.environment,timestamp with time zone)","ROUTINE appstore.set_history_mode(text,appstore.environment,text)","ROUTINE appstore.history_cursor(text,appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/import/expire_imports', '\x30400f814b98f61b4178b470960850090a27b87cdde5588a7ea6af1d47e1a308', '{"ROUTINE appstore.expire_imports()","ROUTINE appstore.is_expired(appstore.imports)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/import/import_statistics', '\x058efeb7f12f40f0751664c7b703608843a1256392adbb087714490dcbf51d56', '{"ROUTINE appstore.import_statistics()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/import/lease_import_chunks', '\x2a3130195b23a698f08e21a57b1fb5ca39f8447fde98086791c2fc5e9b94643f', '{"ROUTINE appstore.lease_import_chunks(text[],appstore.environment[],text[],integer[],integer)","ROUTINE appstore.make_import_chunk(text,appstore.environment,text)","ROUTINE appstore.end_import_lease(integer,integer,bigint,text,interval,boolean)","ROUTINE appstore.remove_import_chunk(appstore.import_chunks)","ROUTINE appstore.end_import(integer)","ROUTINE appstore.report_import_chunk(integer,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/import/lease_import_chunks', '\xa19b0bee5000dc40ebf04bf7dff1a4292d5ec2673f72ba7b531fb6544adcb5d0', '{"ROUTINE appstore.lease_import_chunks(text[],appstore.environment[],text[],integer[],integer)","ROUTINE appstore.make_import_chunk(text,appstore.environment,text)","ROUTINE appstore.end_import_lease(integer,integer,bigint,text,interval,boolean)","ROUTINE appstore.remove_import_chunk(appstore.import_chunks)","ROUTINE appstore.end_import(integer)","ROUTINE appstore.report_import_chunk(integer,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/import/link_import_owners', '\xaee4e1e2fdaf2cedd4e3427c2ec60bbcfe43dec077532fb5c6250251acd17bce', '{"ROUTINE appstore.link_import_owners()","ROUTINE appstore.link_import_owner(appstore.imports,appstore.environment,text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/import/load_import', '\x6d120b5b74b7ad6f927c18fec6797bdf0394212bc2d0b0ee7908e7389459e747', '{"ROUTINE appstore.begin_import(text,appstore.environment,text,text,bytea,boolean)","ROUTINE appstore.import_of_file(text,appstore.environment,text,bytea,boolean)","ROUTINE appstore.add_import_items(integer,integer[],text[],text[],appstore.environment[],text[])","ROUTINE appstore.finish_import(integer,bytea,integer,boolean)","ROUTINE appstore.change_import(integer,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/import/settle_import_item', '\x0763df19376e7989a24b61e8268ba917f647ea60126ac0aec7445a274da69c4f', '{"ROUTINE appstore.settle_import_item(integer,integer,bigint,integer,bytea[],text[],text,boolean,integer)","ROUTINE appstore.miss_import_item(integer,integer,bigint,integer,text,integer,integer)","ROUTINE appstore.renew_import_lease(integer,integer,bigint,integer,boolean)","ROUTINE appstore.count_in_import_chunk(appstore.import_chunks,integer,integer,integer,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/import/load_import', '\x0813d04fcc0d53dcc67ebe97d532a115d5e72d73386ec6dde6e5b5e80b64ecf3', '{"ROUTINE appstore.begin_import(text,appstore.environment,text,text,bytea,boolean)","ROUTINE appstore.import_of_file(text,appstore.environment,text,bytea,boolean)","ROUTINE appstore.add_import_items(integer,integer[],text[],text[],appstore.environment[],text[])","ROUTINE appstore.finish_import(integer,bytea,integer,boolean)","ROUTINE appstore.change_import(integer,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/import/settle_import_item', '\xf0e84f9e4a836ab34b994fd0539b8f0a9ead91ed193be6ed063909577b61ba9b', '{"ROUTINE appstore.settle_import_item(integer,integer,bigint,integer,bytea[],text[],text,boolean,integer)","ROUTINE appstore.miss_import_item(integer,integer,bigint,integer,text,integer,integer)","ROUTINE appstore.renew_import_lease(integer,integer,bigint,integer,boolean)","ROUTINE appstore.count_in_import_chunk(appstore.import_chunks,integer,integer,integer,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/receive', '\x5d135f02b3879515a242e62405951044bbca85180518f7c12890061fb859c1a5', '{"ROUTINE appstore.receive(bytea[],text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/recover_lost_batches', '\x31dc27d7c182bece4058a8b31f61f8985c96aab0499c44fffefd8f634070d697', '{"ROUTINE appstore.recover_lost_batches(bigint[],interval,interval,integer)","ROUTINE appstore.record_death(appstore.inbox_queue,integer)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/settle', '\xe214842ec98012f8ee46f32b8ff8fe6a8bfb5a5116fa9cf191ca7aa74cf386cb', '{"ROUTINE appstore.settle(bigint[],bigint[],text[],timestamp with time zone[],integer[],integer[],appstore.result[],text[],text[],text[],text[],uuid[],text[],text[],text[],text[])","ROUTINE appstore.tell_notifications(bigint[],text[],integer[],appstore.result[],text[],uuid[])","ROUTINE appstore.told_as(appstore.result,text,uuid)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/settle', '\x4b1a2066fb29617f7739ab27d99da813d8dabc88f4bc204ddede69e20e073eee', '{"ROUTINE appstore.settle(bigint[],bigint[],text[],timestamp with time zone[],integer[],integer[],appstore.result[],text[],text[],text[],text[],uuid[],text[],text[],text[],text[])","ROUTINE appstore.tell_notifications(bigint[],text[],integer[],appstore.result[],text[],uuid[])","ROUTINE appstore.told_as(appstore.result,text,uuid)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/store', '\xa292f9835f3d24a565088b2673ca289bcc0bea8e19d854b0f1d378828cb49cbb', '{"ROUTINE appstore.begin_to_store()","ROUTINE appstore.store(text,bytea[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/access_until', '\x4012b1ddf86f065c67ae813a88810c0b033a403d91d7f22d796cc6a3b56bd40b', '{"ROUTINE appstore.v1_counts(appstore.contracts,appstore.v1_renewals)","ROUTINE appstore.is_of_earlier_period(integer,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.renewal_status(appstore.transactions,appstore.contracts,appstore.v1_renewals)","ROUTINE appstore.access_until(appstore.transactions,appstore.contracts,appstore.v1_renewals)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\xc6f5d9e3673eae9476ac048b7dffdc973ae7891a75e10245a274326700b6e4ec', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
@@ -19007,25 +19054,25 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflic
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\x791c46629b9746efd18aa2cc025324e57a2d42b1a81e9bf92023ec6c0bf403fd', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x7f0053dd2f7d3282d03ecc32f7f521291c3f094b168acb7e63a94a01235b34fa', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x59b855a24dd5d8375397689623e62a307261e9fe1ce1dd01beb2e96c548d9993', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.derive_period_orders(appstore.environment,uuid[],text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x8208aa5cbfc527b1a171c9463a388a85b87585588496efece0800af4eaa2f154', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x49dc1df378f42b1f08c7bdb23c4df1fa944ae43bcc3e50724594d2a4d559f9bd', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\xbb90cacff9d66516c48c47fd65547eb384181d167bccc373a7841e1e5bcc4acb', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\xff575e1b6dfceb80e64ca4201b2161b418ecd7f6ae666d1e4afc43fe07331518', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/periods', '\xf7b07c4e06edb1d514028c8bc9967d9a9863abae7854b416394d0741ffcf27b8', '{"ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\xcb5fe022a59fde2a33c6669fbe808c40fd44afb391014a0df8c4ed8b5014ea38', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/drop_aged_partition', '\x6ed8abb0bc29e87f32c087277fed122ececb75b04d2a99e6d0979669984f9d8a', '{"ROUTINE appstore.drop_aged_partition()","ROUTINE appstore.drop_detached_partition()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x4e2ace56290206221235cfb30bad5098d6fb7a8f2122ecf81ee0eb306758dac7', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/maintenance_lock', '\x01dcdde92dac5aa867f5976af21b5b26c2bd2b14bab475c777fdac01c5c5bac7', '{"ROUTINE appstore.maintenance_lock()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_partitions', '\x135fd0255e4930149065435071def9b544919280eb01dc488a80496e6c5577c9', '{"ROUTINE appstore.prepare_partitions()","ROUTINE appstore.make_partition(text)","ROUTINE appstore.partition_size(text)","ROUTINE appstore.rename_partition(text,text)","ROUTINE appstore.freeze_partition()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x0926e7b2ee5f29a14bfd06c409dca7e5db5a3fc68e806b040eb7314f56029729', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/maintenance_lock', '\x67efbf4268cf6eb28e0e77ed1a237bd1ddc3cf29001de88d28e66872ed0a0e9b', '{"ROUTINE appstore.maintenance_lock(text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_partitions', '\x8557eb2c309a4f25f8f44b6889f5a90b6114e5e07335658f7d69fd354fa6e7ea', '{"ROUTINE appstore.prepare_partitions()","ROUTINE appstore.make_partition(text)","ROUTINE appstore.partition_size(text)","ROUTINE appstore.rename_partition(text,text)","ROUTINE appstore.freeze_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/statistics', '\x1a2983d3c89c72d1e26a1bbc4298068e56de1f4816ec166e0f47a94329f57509', '{"ROUTINE appstore.inbox_statistics()","ROUTINE appstore.outbox_statistics()","ROUTINE appstore.events_not_exactly_once()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_statistics', '\xc820c84a4067a5447b922d869ced65ced9a1d5756a43272bd7b7ede9fb76f021', '{"ROUTINE appstore.storage_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x70397b9256530d53d29335c259d647ca8ba499f2d546b7f92ca91ccc81daee0c', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xd3d3fa75a1f5cc72f2ed7132a127b0ce248c77fa56616cd1bf096a96a9371181', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\x76ba87b71fa3d588694cd4dafd1913fc03989e873249735e7ea07114dafc2fce', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\x4918ddcb7e8f97159ae5337cdd1b2bcc97e676021dbfbf8abc788efe51faccb3', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/forget', '\x7c50516f69e203da49d5ad163b36bed1ec5401e4d3d7bf6dc9dbf57c98e3a3e2', '{"ROUTINE appstore.forget(text,text)","ROUTINE appstore.discard_waiting_posts(bigint[])","ROUTINE appstore.delete_bodies(bigint[],appstore.contract_key[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/rename_in_ledger', '\x87d815e69bb821feb0ffe6145a9cef37afc87fa47115ddfbc02d89bf9ad474d8', '{"ROUTINE appstore.rename_in_ledger(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repair_outcomes', '\x70ff1fbdc001f08b7f5aaf6ea5ad68e4774094e25f67f491070fd3ff7a64f116', '{"ROUTINE appstore.repair_outcomes(text,bigint[],timestamp with time zone,interval,text,text,jsonb)","ROUTINE appstore.repair_held(bigint)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repairs', '\xa03bd80fe0eaf9640e762549d5c266460971f8892d546de665a508cd75a82560', '{"ROUTINE appstore.check_repair(text,appstore.repair_filter,text)","ROUTINE appstore.count_repair(text,appstore.repair_filter,bigint)","ROUTINE appstore.begin_repair(text,appstore.repair_filter,text,bigint,boolean)","ROUTINE appstore.requeue(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.discard(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.stop_repair(bigint,text)","ROUTINE appstore.repair_step(appstore.repairs)","ROUTINE appstore.take_repair_step()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repairs', '\xdf9a4e98d5f729a6f2e130d1d9c41ba6a99f99d0f51625153bc3adc1459edfa2', '{"ROUTINE appstore.check_repair(text,appstore.repair_filter,text)","ROUTINE appstore.count_repair(text,appstore.repair_filter,bigint,bigint)","ROUTINE appstore.begin_repair(text,appstore.repair_filter,text,bigint,boolean)","ROUTINE appstore.requeue(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.discard(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.stop_repair(bigint,text)","ROUTINE appstore.repair_step(appstore.repairs)","ROUTINE appstore.take_repair_step()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/requeue_event', '\x40b3185e3e1aa439fb074534e9a2db0bb4a57149ca20bdc0e53d411c78633a01', '{"ROUTINE appstore.requeue_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/state_digest', '\x8e26ead59eb7c229998fe4e92ea2d91cc91f86ede713bd9dd2c59ba25910f0e6', '{"ROUTINE appstore.chain_link(bytea,text)","ROUTINE appstore.chained_digest(text)","ROUTINE appstore.state_digest_parts(appstore.environment)","ROUTINE appstore.state_digest(appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\xc0fcf57dd49177c6114c305895b7492d4fcc172d1d0f7b028bd23362fdf1748e', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
@@ -19046,16 +19093,16 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/reports/renewal_statu
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/report_words', '\x860f6465461265f52475d63c5de417c73e215e68c66fd7d5fee3035810bb0f5d', '{"ROUTINE appstore_reports.dimension(text,text,text,text,integer,text,text,text)","ROUTINE appstore_reports.days_between(timestamp with time zone,timestamp with time zone)","ROUTINE appstore_reports.times_a_month(text,boolean,integer)","ROUTINE appstore_reports.end_of(date)","ROUTINE appstore_reports.usd_rate(text,date)","ROUTINE appstore_reports.check_arguments(text,text)","ROUTINE appstore_reports.periods(date,date,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/retention', '\x918c5425821464729d749a85e35a96d15455a3c9ed187fe553fc2c83c8f3ee04', '{"ROUTINE appstore_reports.retention(text,text,date,date,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/trials', '\xa78287bcf8910caed44647a6f8b55350cbd8f0718ffdbdbadef0200924370019', '{"ROUTINE appstore_reports.trials(date,date,text,text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/revocation/certificate_questions', '\xb9e228adbb9005a8ee02eb7d4e24bb698553498386ba710adff3b6aaa4193b54', '{"ROUTINE appstore.see_certificates(bytea[],bytea[])","ROUTINE appstore.lease_certificate(integer)","ROUTINE appstore.settle_certificate(bytea,bigint,text,bigint,bigint,bigint,text,text,bigint)","ROUTINE appstore.ignore_revocation(bytea,boolean,text)","ROUTINE appstore.certificate_statistics()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/revocation/certificate_questions', '\xc5ab1d8460cb63f49e10c6d297b6f0446e2da176ad36a443a77feff19aee4390', '{"ROUTINE appstore.see_certificates(bytea[],bytea[])","ROUTINE appstore.lease_certificate(integer)","ROUTINE appstore.settle_certificate(bytea,bigint,text,bigint,bigint,bigint,text,text,bigint)","ROUTINE appstore.ignore_revocation(bytea,boolean,text)","ROUTINE appstore.certificate_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/revocation/signers_of', '\x9528b545ba5a85c5329ed8ddfb764f6dee32bcb04baa7433c781e41fbf837d5a', '{"ROUTINE appstore.signers_of(bytea)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/schema/schema_fingerprint', '\xc13d6d41803e8cea401a3b4d6d983c62091aa4a440ff90912a304eb361613dd5', '{"ROUTINE appstore.schema_fingerprint()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/api_budgets', '\xeaa4cd01c654592b2f17e5d73f09c3bd764774d5bb2380192968a21552c53168', '{"ROUTINE appstore.api_allowance(double precision,double precision,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.take_api_budget(text,appstore.environment,text,double precision,integer,integer)","ROUTINE appstore.block_api_endpoint(text,appstore.environment,text,interval)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/api_requests', '\xb7d02c394fb47482acf038fd8669257ed5f607c97caba64afe20b1dbbaa097f9', '{"ROUTINE appstore.api_request_apple(bytea,text,text,jsonb,text,appstore.environment)","ROUTINE appstore.api_call(bytea,bigint)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/schema/schema_fingerprint', '\x34e9452bf2e20f5ba9a50534b7cdba5ce660b2fd1208320cb3b948644b1e7243', '{"ROUTINE appstore.schema_fingerprint()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/api_budgets', '\xb75328b7342c284f9d569e560ce31c9860baaa15e968eb602f4c7df475983430', '{"ROUTINE appstore.api_allowance(double precision,double precision,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.take_api_budget(text,appstore.environment,text,double precision,integer,integer)","ROUTINE appstore.block_api_endpoint(text,appstore.environment,text,interval)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/api_requests', '\x774e8f150b603ca0e228eee2f397b5c705603b5bf9f88f4d22ba5d1eb2991598', '{"ROUTINE appstore.api_request_apple(bytea,text,text,jsonb,text,appstore.environment)","ROUTINE appstore.api_call(bytea,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/ask_apple', '\x149ac43cf962f28af5d830bdc2e0de214930563d1254bad74034c72314934ad3', '{"ROUTINE appstore.ask_apple(text,text,text,appstore.environment,text)","ROUTINE appstore.set_app_account_token(text,uuid,text,appstore.environment)","ROUTINE appstore.finish_transaction(text,text,appstore.environment)","ROUTINE appstore.extend_renewal_date(text,integer,integer,text,text,appstore.environment)","ROUTINE appstore.extend_for_all(text,integer,integer,text[],text,text,appstore.environment)","ROUTINE appstore.call_document(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/request_apple', '\xf608f22c7482da013063b477d80b49768ba1efd7a2b5f5af969f522e5480d618', '{"ROUTINE appstore.place_of_call(text,appstore.api_keys,text,appstore.environment)","ROUTINE appstore.request_apple(text,text,jsonb,text,appstore.environment,text,appstore.api_keys,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_feed', '\x173a350703330be9635c192545cc354553b991d41c87f3e8fa348a3b54bce787', '{"ROUTINE appstore.feed_place(integer,bigint,timestamp with time zone)","ROUTINE appstore.feed_position_before(timestamp with time zone,bigint,bigint)","ROUTINE appstore.feed_environments(appstore.api_keys)","ROUTINE appstore.feed_cloud_event(text)","ROUTINE appstore.api_feed(bytea,appstore.environment,text[],text,integer,bigint,timestamp with time zone,integer,boolean)","ROUTINE appstore.api_feed_entry(bytea,bigint)","ROUTINE appstore.feed_end()","ROUTINE appstore.api_consumer(bytea,text)","ROUTINE appstore.api_set_consumer(bytea,text,integer,bigint,timestamp with time zone)","ROUTINE appstore.api_remove_consumer(bytea,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_feed', '\xc9f177ae91faa5d0cb187d67c5b6eff739d0689d030a492cbf98be54f436f408', '{"ROUTINE appstore.feed_place(integer,bigint,timestamp with time zone)","ROUTINE appstore.feed_position_before(timestamp with time zone,bigint,bigint)","ROUTINE appstore.feed_environments(appstore.api_keys)","ROUTINE appstore.feed_cloud_event(text)","ROUTINE appstore.api_feed(bytea,appstore.environment,text[],text,integer,bigint,timestamp with time zone,integer,boolean)","ROUTINE appstore.api_feed_entry(bytea,bigint)","ROUTINE appstore.feed_end()","ROUTINE appstore.api_consumer(bytea,text)","ROUTINE appstore.api_set_consumer(bytea,text,integer,bigint,timestamp with time zone)","ROUTINE appstore.api_remove_consumer(bytea,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_keys', '\x789361452bc6a1ca7b808daee05c2a06b7638b65ee99902d0b5e7fa3e18db23c', '{"ROUTINE appstore.is_alive(appstore.api_keys)","ROUTINE appstore.make_api_key(bytea,text,text[],appstore.environment[],text[],timestamp with time zone)","ROUTINE appstore.revoke_api_key(integer)","ROUTINE appstore.api_key(bytea)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_order_reads', '\x0135f1219b723e558bfeaf8865f13ad262ecda03265ca7fa2eef0ab2a67fc669', '{"ROUTINE appstore.api_order(bytea,appstore.environment,uuid)","ROUTINE appstore.api_user_orders(bytea,appstore.environment,text,text,text,timestamp with time zone,uuid,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_order_reads', '\xf11313003b25dda9784962de73961e54e7d6e2386925f87b83a4b51b6a84c674', '{"ROUTINE appstore.api_order(bytea,appstore.environment,uuid)","ROUTINE appstore.api_user_orders(bytea,appstore.environment,text,text,text,timestamp with time zone,uuid,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_orders', '\xc1421cbf56a95bbcd04bb1b4b53c6c3328f3b26d149680b562a6e9e200a186d1', '{"ROUTINE appstore.api_create_order(bytea,text,text,uuid,text)","ROUTINE appstore.api_link_owner(bytea,appstore.environment,text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_posts', '\xe619f9ee56f5b256b8380b6a16c9a21e14cf929c79799f2eac94d8773f942381', '{"ROUTINE appstore.store_post(bytea,text,text,bytea)","ROUTINE appstore.api_submit_transaction(bytea,bytea)","ROUTINE appstore.api_submit_receipt(bytea,bytea)","ROUTINE appstore.api_event(bytea,bigint,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_reads', '\x2ae5e6566b94705a2988017b34d61e36d791c1989731a4fa3ac5b5496195c758', '{"ROUTINE appstore.api_entitlements(bytea,appstore.environment,text)","ROUTINE appstore.api_subscription(bytea,appstore.environment,text)","ROUTINE appstore.api_receipt_charges(bytea,appstore.environment,text[],text)","ROUTINE appstore.api_receipt_question(bytea,text)"}');
@@ -19067,9 +19114,9 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\x
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoint_statistics', '\x621a4df4a61c306758d47c203986c3af5d53b4c0016feb9dc0ea5370ff814ae8', '{"ROUTINE appstore.endpoint_statistics()","ROUTINE appstore.consumer_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoints', '\x228e7f5b9d7a2502ee657556ec7875c7c13844a79a8edb32a7570319a2fffe98', '{"ROUTINE appstore.make_endpoint(text,text,text,text[],text[],appstore.environment[],boolean,boolean,integer,integer,integer)","ROUTINE appstore.change_endpoint(text,jsonb)","ROUTINE appstore.pause_endpoint(text,text)","ROUTINE appstore.resume_endpoint(text,bigint)","ROUTINE appstore.remove_endpoint(text)","ROUTINE appstore.rotate_endpoint_secret(text)","ROUTINE appstore.test_endpoint(text)","ROUTINE appstore.locked_endpoint(text)","ROUTINE appstore.endpoint_named(text)","ROUTINE appstore.check_endpoint(appstore.endpoints)","ROUTINE appstore.wants_raw(appstore.endpoints)","ROUTINE appstore.lock_feed_switch(appstore.endpoints)","ROUTINE appstore.set_wants_raw()","ROUTINE appstore.audit_endpoint(text,text,text,jsonb)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/expire_deliveries', '\x2a2336ab6e6d96583dbeaa9d54211deea64d00d94afe8cc4373959818eedac02', '{"ROUTINE appstore.expire_deliveries()","ROUTINE appstore.expire_attempts(text,timestamp with time zone,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/lease_endpoints', '\xae1434afb2e5d0f518b6dc00abb0fdb2baa5620e28f06f1a0d086c187810e95b', '{"ROUTINE appstore.lease_endpoints(integer,integer)","ROUTINE appstore.poll_endpoints(text[],bigint[],bigint[],integer)","ROUTINE appstore.release_endpoint(text,bigint)","ROUTINE appstore.first_due(text,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.has_previous_secret(appstore.endpoints,timestamp with time zone)","ROUTINE appstore.milliseconds(interval)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/lease_endpoints', '\xb5c7566528dad9b74b5143167a7204e6b090c260b43acf7a8ba7f9aefc89ead8', '{"ROUTINE appstore.lease_endpoints(integer,integer)","ROUTINE appstore.poll_endpoints(text[],bigint[],bigint[],integer)","ROUTINE appstore.release_endpoint(text,bigint)","ROUTINE appstore.first_due(text,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.has_previous_secret(appstore.endpoints,timestamp with time zone)","ROUTINE appstore.milliseconds(interval)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/redeliver', '\x91ac1c6a99654f023e7a1c8619e86535f3624e8c4e7194b4aa7da35093de2e32', '{"ROUTINE appstore.redeliver(text,bigint,bigint,timestamp with time zone,timestamp with time zone,text[],boolean,boolean,text)","ROUTINE appstore.stop_redelivery(bigint)","ROUTINE appstore.feed_position_at(timestamp with time zone)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/settle_deliveries', '\x85dc088af5ef3f380f9f8600cd03c8d07adb1bf49ae61e09168045197c01fb5a', '{"ROUTINE appstore.settle_deliveries(text,bigint,bigint,bigint[],text[],text[],integer[],bigint[],integer[],integer[],bigint[],text[],text[],bigint[],integer,boolean,bigint,integer,text,bigint[],bigint[])","ROUTINE appstore.release_subject(text,text,boolean,timestamp with time zone)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/settle_deliveries', '\x3f65d21b8645eba65c6bd4f02809fbfe23bf24fc6d241a2a8cfee71123aee74a', '{"ROUTINE appstore.settle_deliveries(text,bigint,bigint,bigint[],text[],text[],integer[],bigint[],integer[],integer[],bigint[],text[],text[],bigint[],integer,boolean,bigint,integer,text,bigint[],bigint[])","ROUTINE appstore.release_subject(text,text,boolean,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/take_deliveries', '\xbf57e905856529506795cf08c162406ae2051306a0bdb96e48f800cfc5d4d2bb', '{"ROUTINE appstore.take_deliveries(text,bigint,bigint,bigint[],integer,integer,integer)","ROUTINE appstore.endpoint_wants(appstore.endpoints,appstore.feed)","ROUTINE appstore.held_for(text,text,bigint,timestamp with time zone)","ROUTINE appstore.held_until(text,text,bigint,timestamp with time zone)","ROUTINE appstore.first_waiting(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/api_budget_status', '\xa13dddd5fb95d2d77cdcfbe983aa72b2e7b66f438e475470a5fec2529607f12d', '{"VIEW appstore.api_budget_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/certificate_status', '\xde6b899b44b308d5737a6f01411d68ff8fc8488376b90dd1965165347055a4df', '{"VIEW appstore.certificate_status"}');
@@ -19084,7 +19131,7 @@ INSERT INTO appstore.schema_definitions VALUES ('views/history_coverage', '\x595
 INSERT INTO appstore.schema_definitions VALUES ('views/history_gaps', '\x3471d202371a4934a1d66fb4c2ededaebe4dcba94bb142439cd1675abd4e0bc2', '{"VIEW appstore.history_gaps"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/import_misses', '\xc4396adbd21df44412565dc5deb6be41794a54c8e943be766bfece79ba942e51', '{"VIEW appstore.import_misses"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/import_status', '\x992db686d08fcad0bfad2d26c71d8a4c0b2a9d5bce3449dc1005907807fa1c9c', '{"VIEW appstore.import_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/inbox_partitions', '\x559d5ab7e13e713647311134dd4085d60fa2737b8f8df1b7a230e1661ca8dcf6', '{"VIEW appstore.inbox_partitions"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/inbox_partitions', '\xc772d654bc1f0f8307e8b15f9ad9d58d1f4aeec2e0c220606c55bfe36dfe9f84', '{"VIEW appstore.inbox_partitions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_status', '\xdeb06b82505dc07887142a62eaa16a1bbf4c81685e0c72e0e21d0db89977a7ee', '{"VIEW appstore.inbox_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\x11f7403904760ec126e23b2b7ec46eebaef41565624f8c7bee690f12acd5d620', '{"VIEW appstore.order_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\x0db5cbca49ff55b528848ab647beb80a70683ee84e24566d9ef5f9048ca7678a', '{"VIEW appstore.user_orders"}');
@@ -19097,12 +19144,12 @@ INSERT INTO appstore.schema_definitions VALUES ('views/reports/numbered', '\x472
 INSERT INTO appstore.schema_definitions VALUES ('views/reports/transactions', '\x39f644d911250e6ea984e9fa4e38b85707b3bcaedf73133365d28de0b5937eb9', '{"VIEW appstore_reports.transactions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/revoked_events', '\x67470bee362b226d6853353aec6076013be6d2661bbaa56c9187af5c6a3745c3', '{"VIEW appstore.revoked_events"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/stale_contracts', '\xfe7c62acc5bdf56c498044f296af27777d25767988d73c979229e5cadb604a70', '{"VIEW appstore.stale_contracts"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\xd380b47fac24b73eaf0831f93a7983766bf7feb3d4613ebb469056e8a09a4a56', '{"VIEW appstore.unmatched"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x17a0154a86111ae99ecb2a172b24a8c6baaf86e9735e5136d2ea4d76b7c5a81c', '{"VIEW appstore.unmatched"}');
 INSERT INTO appstore.schema_definitions VALUES ('grants', '\xc9d23d82e84d3e06f488ec096e3a4976f08a252b1d06f70104d3c64fdabcfe39', '{}');
 
 
 
-INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-28 22:59:46.38941+00');
+INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-29 02:11:41.160806+00');
 
 
 
@@ -20643,8 +20690,8 @@ REVOKE ALL ON FUNCTION appstore.count_in_import_chunk(p_chunk appstore.import_ch
 
 
 
-REVOKE ALL ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint) TO appstore_operator;
+REVOKE ALL ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint, max_checked bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.count_repair(action text, filter appstore.repair_filter, at_most bigint, max_checked bigint) TO appstore_operator;
 
 
 
@@ -21156,7 +21203,7 @@ GRANT ALL ON FUNCTION appstore.log_out_of_console(session_hash bytea) TO appstor
 
 
 
-REVOKE ALL ON FUNCTION appstore.maintenance_lock() FROM PUBLIC;
+REVOKE ALL ON FUNCTION appstore.maintenance_lock(task text) FROM PUBLIC;
 
 
 
