@@ -103,8 +103,8 @@ struct SchemaDefinitionTests {
         ("ALTER TABLE appstore.audit_log ADD CONSTRAINT mine CHECK (note <> 'x')", "unknown: constraint mine on appstore.audit_log"),
         ("CREATE TABLE appstore.mine (); ALTER TABLE appstore.mine OWNER TO appstore_owner", "unknown: table appstore.mine"),
         (
-            "CREATE RULE mine AS ON INSERT TO appstore.audit_log DO ALSO INSERT INTO appstore.products (product_id) VALUES (NEW.note)",
-            "unknown: rule mine on appstore.audit_log"
+            "CREATE RULE mine AS ON DELETE TO appstore.fx_rates DO ALSO DELETE FROM appstore.products WHERE product_id = 'x'",
+            "unknown: rule mine on appstore.fx_rates"
         ),
         ("CREATE POLICY mine ON appstore.audit_log TO appstore_viewer USING (note <> 'x')", "unknown: policy mine on appstore.audit_log"),
         ("ALTER TABLE appstore.contracts SET (fillfactor = 50)", "different: settings of appstore.contracts"),

@@ -49,7 +49,7 @@ struct FunctionStatementTests {
             ),
             (
                 "f(n bigint DEFAULT -1, a integer = 8, b boolean DEFAULT TRUE, c text DEFAULT 'it''s \"x\"', d appstore.environment DEFAULT 'Sandbox') RETURNS void",
-                "f(a: Int32 = 8, b: Bool = true, c: String = \"it's \\\"x\\\"\", d: String = \"Sandbox\")",
+                "f(a: Int32 = 8, b: Bool = true, c: String = \"it\\'s \\\"x\\\"\", d: String = \"Sandbox\")",
                 "SELECT appstore.f(a => $1, b => $2, c => $3, d => $4::appstore.environment)"
             ),
             (

@@ -33,7 +33,7 @@ struct StatementFileTests {
             #"SELECT e':a \' :a', E'\\', "a:b", ":a""b""#,
             "SELECT a::text, (b) :: int, c[1:2], d := 1",
             "SELECT 1 -- :a\n, 2 /* :a /* :a */ :a */, 3",
-            "SELECT $$ :a $$, $tag$ :a $$ :a $tag$, a$b, $1",
+            "SELECT $$ :a $$, $tag$ :a $$ :a $tag$, a$b",
             "SELECT 1 :",
         ]
     )
