@@ -6,7 +6,8 @@ extension PlanCase {
     static let looking: [PlanCase] = [
         // Of each of forty events three pages tell its contract's user, and three what that contract gives.
         .statement("console_find_events", as: "appstore_viewer", entries: 120, pages: 260) { _ in find("{}") },
-        .statement("console_find_events that failed", as: "appstore_viewer", entries: 120, pages: 260) { _ in find(#"{"result": "failed"}"#)
+        .statement("console_find_events that failed", as: "appstore_viewer", entries: 120, pages: 260) { _ in
+            find(#"{"result": "failed"}"#)
         },
         .statement("console_find_events of a contract", as: "appstore_viewer") { find("{}", contract: "\($0)") },
         .statement("console_find_events that wait", as: "appstore_viewer", entries: 120) { _ in find("{}", isWaiting: true) },
