@@ -13,7 +13,7 @@ extension PlanCase {
         .statement("link_owner", as: "appstore_backend") {
             "SELECT appstore.link_owner('Production', \("\($0)"), \("new user \($0)"))"
         },
-        PlanCase("link_owner, then unlink_owner", as: "appstore_operator", entries: 80) { pool, keys in
+        PlanCase("link_owner, then unlink_owner", as: "appstore_operator", entries: 120) { pool, keys in
             for customer in keys {
                 try await pool.withConnection { connection in
                     _ = try await connection.query(
@@ -26,7 +26,7 @@ extension PlanCase {
         PlanCase(
             "answer_consumption, then another answer",
             as: "appstore_backend",
-            entries: 80,
+            entries: 120,
             before: """
                 UPDATE appstore.consumption_obligations SET asked_at = now(), due_at = now() + interval '12 hours'
                 WHERE transaction_id::bigint <= 30
@@ -106,7 +106,7 @@ extension PlanCase {
         },
         .statement("timeline", as: "appstore_viewer") { "SELECT what FROM appstore.timeline('Production', \("\($0)"))" },
         .statement("explain", as: "appstore_viewer") { "SELECT appstore.explain(\(Int64($0)))" },
-        .statement("explain_customer of a user", as: "appstore_viewer", entries: 80, pages: 400) {
+        .statement("explain_customer of a user", as: "appstore_viewer", entries: 120, pages: 400) {
             "SELECT appstore.explain_customer(\("user \($0)"))"
         },
         // Events are settled a second after another: one of each instant.
