@@ -40,8 +40,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.prepare_partitions IS
     'Makes a partition of the inbox or of the outcomes when fewer than two are ready beyond the newest event, has the next closed one frozen, or '
-    'closes the current one of the inbox when it is old enough: retention.partition_events says when. Returns what it did, null when there is nothing to do. Needs locks that others hold '
-    'for moments: where they are not free within lock_timeout, it fails (55P03) without any change.';
+    'closes the current one of the inbox when it is old enough: retention.partition_events says when. Returns what it did, null when there is '
+    'nothing to do. Needs locks that others hold for moments: where they are not free within lock_timeout, it fails (55P03) without any change.';
 
 CREATE OR REPLACE FUNCTION appstore.make_partition(parent text) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
