@@ -19063,7 +19063,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_s
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/drop_aged_partition', '\x6ed8abb0bc29e87f32c087277fed122ececb75b04d2a99e6d0979669984f9d8a', '{"ROUTINE appstore.drop_aged_partition()","ROUTINE appstore.drop_detached_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x0926e7b2ee5f29a14bfd06c409dca7e5db5a3fc68e806b040eb7314f56029729', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/maintenance_lock', '\x67efbf4268cf6eb28e0e77ed1a237bd1ddc3cf29001de88d28e66872ed0a0e9b', '{"ROUTINE appstore.maintenance_lock(text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_partitions', '\x8557eb2c309a4f25f8f44b6889f5a90b6114e5e07335658f7d69fd354fa6e7ea', '{"ROUTINE appstore.prepare_partitions()","ROUTINE appstore.make_partition(text)","ROUTINE appstore.partition_size(text)","ROUTINE appstore.rename_partition(text,text)","ROUTINE appstore.freeze_partition()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_partitions', '\xd97355bfe79a5cdc7fe12f1f21f768a9793f7fe3408c6b5b0398684c863df1fe', '{"ROUTINE appstore.prepare_partitions()","ROUTINE appstore.make_partition(text)","ROUTINE appstore.partition_size(text)","ROUTINE appstore.rename_partition(text,text)","ROUTINE appstore.freeze_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/statistics', '\x1a2983d3c89c72d1e26a1bbc4298068e56de1f4816ec166e0f47a94329f57509', '{"ROUTINE appstore.inbox_statistics()","ROUTINE appstore.outbox_statistics()","ROUTINE appstore.events_not_exactly_once()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_statistics', '\xc820c84a4067a5447b922d869ced65ced9a1d5756a43272bd7b7ede9fb76f021', '{"ROUTINE appstore.storage_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x70397b9256530d53d29335c259d647ca8ba499f2d546b7f92ca91ccc81daee0c', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
@@ -19149,7 +19149,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xc9d23d82e84d3e06f48
 
 
 
-INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-29 02:11:41.160806+00');
+INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-29 02:51:40.283532+00');
 
 
 
