@@ -58,11 +58,7 @@ struct SchemaMigratorTests {
         #expect(SchemaManifest().fingerprint == found, "deploy/schema --write renews sql/fingerprint.txt")
     }
 
-    /// Some builds of PostgreSQL have no ICU.
-    private static let hasICU = { @Sendable () async throws -> Bool in
-        let database = try await TestCluster.shared.makeDatabase()
-        return try await !database.lines("SELECT collname::text FROM pg_collation WHERE collname = 'und-x-icu'").isEmpty
-    }
+    private static let hasICU = { @Sendable () async throws -> Bool in try await TestCluster.shared.hasICU() }
 
     @Test(.enabled("PostgreSQL is built with ICU", hasICU)) func `the schema is the same in a database with an ICU collation`() async throws
     {

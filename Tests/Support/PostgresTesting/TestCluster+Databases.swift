@@ -45,10 +45,10 @@ extension TestCluster {
         TestDatabase(name: name, cluster: self)
     }
 
-    /// Whether this build of PostgreSQL has ICU and so its collations.
+    /// Whether this build of PostgreSQL has ICU. One without it has a row of the provider all the same, of the collation `unicode`.
     package func hasICU() async throws -> Bool {
         try await started().withConnection { connection in
-            try await !connection.query("SELECT FROM pg_collation WHERE collprovider = 'i' LIMIT 1").isEmpty
+            try await !connection.query("SELECT FROM pg_collation WHERE collname = 'und-x-icu'").isEmpty
         }
     }
 
