@@ -6375,9 +6375,9 @@ CREATE FUNCTION appstore.find_events(filter appstore.repair_filter DEFAULT NULL:
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_events bigint[];
-    v_found  boolean[];
-    v_is_cut boolean := false;
+    v_outcomes appstore.outcomes[];
+    v_found    boolean[];
+    v_is_cut   boolean := false;
 BEGIN
     -- 1. Events without outcome, the latest first.
     IF is_waiting THEN
@@ -6393,7 +6393,7 @@ BEGIN
 
     -- 2. The events about a contract, or with a notificationUUID: the first one, and its duplicates about the same contract.
     IF only_contract IS NOT NULL OR only_uuid IS NOT NULL THEN
-        v_events := ARRAY(
+        v_outcomes := ARRAY(
             WITH first AS MATERIALIZED (
                 SELECT n.first_event_id AS id FROM appstore.seen_notifications AS n
                 WHERE n.notification_uuid = only_uuid
@@ -6412,7 +6412,7 @@ BEGIN
                 SELECT e.event_id FROM contract CROSS JOIN LATERAL (
                     SELECT e.event_id FROM appstore.event_contracts AS e WHERE e.original_transaction_id = contract.id OFFSET 0) AS e
             )
-            SELECT o.event_id
+            SELECT o
             FROM named CROSS JOIN LATERAL (SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = named.id OFFSET 0) AS o
             WHERE appstore.matches_filter(o, filter)
               AND (only_source IS NULL OR o.source = only_source)
@@ -6421,9 +6421,9 @@ BEGIN
             ORDER BY CASE WHEN oldest_first THEN o.settled_at END, CASE WHEN oldest_first THEN o.event_id END,
                      o.settled_at DESC, o.event_id DESC
             LIMIT max_rows);
-        v_found := array_fill(true, ARRAY[cardinality(v_events)]);
+        v_found := array_fill(true, ARRAY[cardinality(v_outcomes)]);
     ELSE -- 3. All other events.
-        SELECT array_agg(f.event_id), array_agg(f.is_found), bool_or(f.is_cut) INTO v_events, v_found, v_is_cut
+        SELECT array_agg(f.outcome), array_agg(f.is_found), bool_or(f.is_cut) INTO v_outcomes, v_found, v_is_cut
         FROM appstore.find_outcomes(filter, NULL, only_source, oldest_first, after_at, after_event_id, before_at, before_event_id,
                                     max_rows, 10000) AS f;
     END IF;
@@ -6431,14 +6431,20 @@ BEGIN
     -- 4. What each says, and what its contract gives today.
     RETURN QUERY
     SELECT o.event_id, o.run, o.received_at, o.settled_at, o.source, o.notification_type, o.subtype, o.environment, o.bundle_id, o.result,
-           o.reason, o.attempts, o.transaction_id, o.original_transaction_id, coalesce(contract.user_id, charge.user_id),
-           coalesce(contract.product_id, charge.product_id), terms.entitlements, terms.until,
-           page.is_found, v_is_cut AND page.place = cardinality(v_events)
-    FROM unnest(v_events, v_found) WITH ORDINALITY AS page (event_id, is_found, place)
-    CROSS JOIN LATERAL (SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = page.event_id OFFSET 0) AS o
+           o.reason, o.attempts, o.transaction_id, o.original_transaction_id, coalesce(terms.user_id, contract.user_id, charge.user_id),
+           coalesce(terms.product_id, contract.product_id, charge.product_id), terms.entitlements, terms.until,
+           v_found[o.ordinality], v_is_cut AND o.ordinality = cardinality(v_outcomes)
+    FROM unnest(v_outcomes) WITH ORDINALITY AS o
     LEFT JOIN LATERAL (
-        SELECT m.environment, m.user_id, m.product_id FROM appstore.contracts AS m
-        WHERE m.original_transaction_id = o.original_transaction_id AND m.environment::text = o.environment OFFSET 0
+        SELECT min(e.user_id) AS user_id, min(e.product_id) AS product_id, array_agg(e.entitlement ORDER BY e.entitlement) AS entitlements,
+               max(e.until) AS until
+        FROM appstore.entitlement_terms AS e
+        WHERE e.original_transaction_id = o.original_transaction_id AND e.environment::text = o.environment
+    ) AS terms ON true
+    LEFT JOIN LATERAL ( -- a contract that gives nothing
+        SELECT m.user_id, m.product_id FROM appstore.contracts AS m
+        WHERE terms.entitlements IS NULL AND m.original_transaction_id = o.original_transaction_id AND m.environment::text = o.environment
+        OFFSET 0
     ) AS contract ON true
     LEFT JOIN LATERAL ( -- a consumable has no contract: its order names the user
         SELECT t.product_id, paid.user_id
@@ -6448,12 +6454,7 @@ BEGIN
         ) AS paid ON true
         WHERE t.transaction_id = o.transaction_id AND t.environment::text = o.environment OFFSET 0
     ) AS charge ON true
-    LEFT JOIN LATERAL (
-        SELECT array_agg(e.entitlement ORDER BY e.entitlement) AS entitlements, max(e.until) AS until
-        FROM appstore.entitlement_terms AS e
-        WHERE e.original_transaction_id = o.original_transaction_id AND e.environment = contract.environment
-    ) AS terms ON true
-    ORDER BY page.place;
+    ORDER BY o.ordinality;
 END
 $$;
 
@@ -6465,7 +6466,56 @@ COMMENT ON FUNCTION appstore.find_events(filter appstore.repair_filter, only_sou
 
 
 
-CREATE FUNCTION appstore.find_outcomes(filter appstore.repair_filter, action text DEFAULT NULL::text, only_source text DEFAULT NULL::text, oldest_first boolean DEFAULT true, after_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone, after_event_id bigint DEFAULT 0, before_at timestamp with time zone DEFAULT 'infinity'::timestamp with time zone, before_event_id bigint DEFAULT 0, max_rows bigint DEFAULT NULL::bigint, max_checked bigint DEFAULT NULL::bigint) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, result appstore.result, is_found boolean, is_cut boolean)
+CREATE TABLE appstore.outcomes (
+    event_id bigint NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    received_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone NOT NULL,
+    run integer NOT NULL,
+    attempts integer NOT NULL,
+    result appstore.result NOT NULL,
+    reason text,
+    last_error text,
+    notification_type text COLLATE pg_catalog."C",
+    subtype text COLLATE pg_catalog."C",
+    notification_uuid uuid,
+    environment text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    original_transaction_id text COLLATE pg_catalog."C",
+    CONSTRAINT outcomes_reason_where_needed CHECK (((reason IS NOT NULL) OR (result <> ALL (ARRAY['unhandled'::appstore.result, 'rejected'::appstore.result, 'failed'::appstore.result, 'discarded'::appstore.result]))))
+)
+PARTITION BY RANGE (event_id);
+
+
+ALTER TABLE appstore.outcomes OWNER TO appstore_owner;
+
+
+COMMENT ON TABLE appstore.outcomes IS 'What became of each settled event: one row an event. Partitioned as the inbox, in larger ranges, so that its indexes stay small and old outcomes go by dropping a partition.';
+
+
+
+COMMENT ON COLUMN appstore.outcomes.result IS 'What became of the event.';
+
+
+
+COMMENT ON COLUMN appstore.outcomes.reason IS 'A code. For a discarded event the words of the operator, which appstore.forget neither searches nor erases.';
+
+
+
+COMMENT ON COLUMN appstore.outcomes.last_error IS 'The error of the last attempt that failed. appstore.forget neither searches nor erases it.';
+
+
+
+COMMENT ON COLUMN appstore.outcomes.notification_type IS 'This column and the following ones: what the verified payload says of itself; null where nothing was verified.';
+
+
+
+COMMENT ON COLUMN appstore.outcomes.notification_uuid IS 'notificationUUID. Of a notification V1, which has none, and of a text that is no UUID, a version 5 UUID of the content or the text.';
+
+
+
+CREATE FUNCTION appstore.find_outcomes(filter appstore.repair_filter, action text DEFAULT NULL::text, only_source text DEFAULT NULL::text, oldest_first boolean DEFAULT true, after_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone, after_event_id bigint DEFAULT 0, before_at timestamp with time zone DEFAULT 'infinity'::timestamp with time zone, before_event_id bigint DEFAULT 0, max_rows bigint DEFAULT NULL::bigint, max_checked bigint DEFAULT NULL::bigint) RETURNS TABLE(settled_at timestamp with time zone, event_id bigint, result appstore.result, outcome appstore.outcomes, is_found boolean, is_cut boolean)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -6508,9 +6558,9 @@ BEGIN
     -- 2. Of the outcomes in order those that meet the conditions, and the last one that was checked where not all were. Nothing sorts: the
     --    query ends with the last row that it returns.
     RETURN QUERY EXECUTE format($query$
-        SELECT w.settled_at, w.event_id, w.result, w.fits, (w.place = $8) IS TRUE
+        SELECT w.settled_at, w.event_id, w.result, w.outcome, w.fits, (w.place = $8) IS TRUE
         FROM (
-            SELECT c.settled_at, c.event_id, c.result, row_number() OVER () AS place,
+            SELECT c.settled_at, c.event_id, c.result, c.outcome, row_number() OVER () AS place,
                    (appstore.matches_filter(c.outcome, $1) AND ($2 IS NULL OR (c.outcome).source = $2) %3$s) IS TRUE AS fits
             FROM (SELECT walk.* FROM (%1$s) AS walk %2$s LIMIT $8) AS c
         ) AS w
@@ -8446,55 +8496,6 @@ ALTER FUNCTION appstore.make_partition(parent text) OWNER TO appstore_owner;
 
 
 COMMENT ON FUNCTION appstore.make_partition(parent text) IS 'Makes the next partition of a table when fewer than two are ready beyond the newest event: a part of the last one, which has all later ids and is empty, or the last one itself where it has rows. Large ones take three steps, of which the one that reads the rows blocks no insert. Returns what it did, else null.';
-
-
-
-CREATE TABLE appstore.outcomes (
-    event_id bigint NOT NULL,
-    source text NOT NULL COLLATE pg_catalog."C",
-    received_at timestamp with time zone NOT NULL,
-    settled_at timestamp with time zone NOT NULL,
-    run integer NOT NULL,
-    attempts integer NOT NULL,
-    result appstore.result NOT NULL,
-    reason text,
-    last_error text,
-    notification_type text COLLATE pg_catalog."C",
-    subtype text COLLATE pg_catalog."C",
-    notification_uuid uuid,
-    environment text COLLATE pg_catalog."C",
-    bundle_id text COLLATE pg_catalog."C",
-    transaction_id text COLLATE pg_catalog."C",
-    original_transaction_id text COLLATE pg_catalog."C",
-    CONSTRAINT outcomes_reason_where_needed CHECK (((reason IS NOT NULL) OR (result <> ALL (ARRAY['unhandled'::appstore.result, 'rejected'::appstore.result, 'failed'::appstore.result, 'discarded'::appstore.result]))))
-)
-PARTITION BY RANGE (event_id);
-
-
-ALTER TABLE appstore.outcomes OWNER TO appstore_owner;
-
-
-COMMENT ON TABLE appstore.outcomes IS 'What became of each settled event: one row an event. Partitioned as the inbox, in larger ranges, so that its indexes stay small and old outcomes go by dropping a partition.';
-
-
-
-COMMENT ON COLUMN appstore.outcomes.result IS 'What became of the event.';
-
-
-
-COMMENT ON COLUMN appstore.outcomes.reason IS 'A code. For a discarded event the words of the operator, which appstore.forget neither searches nor erases.';
-
-
-
-COMMENT ON COLUMN appstore.outcomes.last_error IS 'The error of the last attempt that failed. appstore.forget neither searches nor erases it.';
-
-
-
-COMMENT ON COLUMN appstore.outcomes.notification_type IS 'This column and the following ones: what the verified payload says of itself; null where nothing was verified.';
-
-
-
-COMMENT ON COLUMN appstore.outcomes.notification_uuid IS 'notificationUUID. Of a notification V1, which has none, and of a text that is no UUID, a version 5 UUID of the content or the text.';
 
 
 
@@ -19067,8 +19068,8 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/prepare_p
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/statistics', '\x1a2983d3c89c72d1e26a1bbc4298068e56de1f4816ec166e0f47a94329f57509', '{"ROUTINE appstore.inbox_statistics()","ROUTINE appstore.outbox_statistics()","ROUTINE appstore.events_not_exactly_once()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_statistics', '\xc820c84a4067a5447b922d869ced65ced9a1d5756a43272bd7b7ede9fb76f021', '{"ROUTINE appstore.storage_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x70397b9256530d53d29335c259d647ca8ba499f2d546b7f92ca91ccc81daee0c', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xd3d3fa75a1f5cc72f2ed7132a127b0ce248c77fa56616cd1bf096a96a9371181', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\x4918ddcb7e8f97159ae5337cdd1b2bcc97e676021dbfbf8abc788efe51faccb3', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xe208ac2eac145f17a99cdb7d6a7f4b1a6085b756c82c004aa7074b6190593354', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\xf27df148586073e4b2e0aaff6eb7a9ad644a23805d1c1eb693d8a476e4d97e73', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/forget', '\x7c50516f69e203da49d5ad163b36bed1ec5401e4d3d7bf6dc9dbf57c98e3a3e2', '{"ROUTINE appstore.forget(text,text)","ROUTINE appstore.discard_waiting_posts(bigint[])","ROUTINE appstore.delete_bodies(bigint[],appstore.contract_key[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/rename_in_ledger', '\x87d815e69bb821feb0ffe6145a9cef37afc87fa47115ddfbc02d89bf9ad474d8', '{"ROUTINE appstore.rename_in_ledger(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repair_outcomes', '\x70ff1fbdc001f08b7f5aaf6ea5ad68e4774094e25f67f491070fd3ff7a64f116', '{"ROUTINE appstore.repair_outcomes(text,bigint[],timestamp with time zone,interval,text,text,jsonb)","ROUTINE appstore.repair_held(bigint)"}');
@@ -19149,7 +19150,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xc9d23d82e84d3e06f48
 
 
 
-INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-29 02:51:40.283532+00');
+INSERT INTO appstore.schema_history VALUES (1, 'tables', false, '2026-11-29 04:30:55.425788+00');
 
 
 
@@ -20970,6 +20971,12 @@ GRANT ALL ON FUNCTION appstore.find_events(filter appstore.repair_filter, only_s
 
 
 
+GRANT SELECT ON TABLE appstore.outcomes TO appstore_worker;
+GRANT SELECT ON TABLE appstore.outcomes TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.outcomes TO appstore_operator;
+
+
+
 REVOKE ALL ON FUNCTION appstore.find_outcomes(filter appstore.repair_filter, action text, only_source text, oldest_first boolean, after_at timestamp with time zone, after_event_id bigint, before_at timestamp with time zone, before_event_id bigint, max_rows bigint, max_checked bigint) FROM PUBLIC;
 
 
@@ -21242,12 +21249,6 @@ REVOKE ALL ON FUNCTION appstore.make_orders(p_environment appstore.environment, 
 
 
 REVOKE ALL ON FUNCTION appstore.make_partition(parent text) FROM PUBLIC;
-
-
-
-GRANT SELECT ON TABLE appstore.outcomes TO appstore_worker;
-GRANT SELECT ON TABLE appstore.outcomes TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.outcomes TO appstore_operator;
 
 
 

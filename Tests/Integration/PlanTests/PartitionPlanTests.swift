@@ -36,6 +36,7 @@ struct PartitionPlanTests {
             part: 100,
             pages: 1
         ),
+        // It looks into thirty relations with their indexes, and into one partition of each of the two tables.
         Case(name: "explain", role: "appstore_operator", statement: "SELECT FROM appstore.explain(7)", part: 64, pages: 1),
         Case(
             name: "timeline",

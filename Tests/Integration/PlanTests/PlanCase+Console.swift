@@ -4,10 +4,8 @@ import SQL
 /// The pages of the console, which must be as quick with ten million outcomes.
 extension PlanCase {
     static let looking: [PlanCase] = [
-        // Forty events and their contracts are looked up, by three pages each, and the contracts once more for what they give. Of the latest
-        // events, which the cases before have repaired, the index still has the earlier versions.
-        .statement("console_find_events", as: "appstore_viewer", entries: 160, pages: 280) { _ in find("{}") },
-        .statement("console_find_events that failed", as: "appstore_viewer", entries: 120, pages: 280) { _ in
+        .statement("console_find_events", as: "appstore_viewer", entries: 120) { _ in find("{}") },
+        .statement("console_find_events that failed", as: "appstore_viewer") { _ in
             find(#"{"result": "failed"}"#)
         },
         .statement("console_find_events of a contract", as: "appstore_viewer") { find("{}", contract: "\($0)") },
@@ -28,7 +26,7 @@ extension PlanCase {
         .statement("console_repairs", as: "appstore_viewer") { _ in
             Statement.consoleRepairs(before: nil, limit: Int32(40))
         },
-        .page("console_failed", entries: 120, pages: 200) { Statement.consoleFailed(limit: Int32(21)) },
+        .page("console_failed") { Statement.consoleFailed(limit: Int32(21)) },
         .page("console_unmatched", entries: 120) { Statement.consoleUnmatched(environment: "Production", limit: Int32(21)) },
         // It counts up to 10,000 of each endpoint.
         .page("console_endpoints", entries: 31_000, pages: 10_000, whole: ["open_deliveries"]) { Statement.consoleEndpoints() },

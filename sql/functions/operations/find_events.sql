@@ -11,9 +11,9 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-    v_events bigint[];
-    v_found  boolean[];
-    v_is_cut boolean := false;
+    v_outcomes appstore.outcomes[];
+    v_found    boolean[];
+    v_is_cut   boolean := false;
 BEGIN
     -- 1. Events without outcome, the latest first.
     IF is_waiting THEN
@@ -29,7 +29,7 @@ BEGIN
 
     -- 2. The events about a contract, or with a notificationUUID: the first one, and its duplicates about the same contract.
     IF only_contract IS NOT NULL OR only_uuid IS NOT NULL THEN
-        v_events := ARRAY(
+        v_outcomes := ARRAY(
             WITH first AS MATERIALIZED (
                 SELECT n.first_event_id AS id FROM appstore.seen_notifications AS n
                 WHERE n.notification_uuid = only_uuid
@@ -48,7 +48,7 @@ BEGIN
                 SELECT e.event_id FROM contract CROSS JOIN LATERAL (
                     SELECT e.event_id FROM appstore.event_contracts AS e WHERE e.original_transaction_id = contract.id OFFSET 0) AS e
             )
-            SELECT o.event_id
+            SELECT o
             FROM named CROSS JOIN LATERAL (SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = named.id OFFSET 0) AS o
             WHERE appstore.matches_filter(o, filter)
               AND (only_source IS NULL OR o.source = only_source)
@@ -57,9 +57,9 @@ BEGIN
             ORDER BY CASE WHEN oldest_first THEN o.settled_at END, CASE WHEN oldest_first THEN o.event_id END,
                      o.settled_at DESC, o.event_id DESC
             LIMIT max_rows);
-        v_found := array_fill(true, ARRAY[cardinality(v_events)]);
+        v_found := array_fill(true, ARRAY[cardinality(v_outcomes)]);
     ELSE -- 3. All other events.
-        SELECT array_agg(f.event_id), array_agg(f.is_found), bool_or(f.is_cut) INTO v_events, v_found, v_is_cut
+        SELECT array_agg(f.outcome), array_agg(f.is_found), bool_or(f.is_cut) INTO v_outcomes, v_found, v_is_cut
         FROM appstore.find_outcomes(filter, NULL, only_source, oldest_first, after_at, after_event_id, before_at, before_event_id,
                                     max_rows, 10000) AS f;
     END IF;
@@ -67,14 +67,20 @@ BEGIN
     -- 4. What each says, and what its contract gives today.
     RETURN QUERY
     SELECT o.event_id, o.run, o.received_at, o.settled_at, o.source, o.notification_type, o.subtype, o.environment, o.bundle_id, o.result,
-           o.reason, o.attempts, o.transaction_id, o.original_transaction_id, coalesce(contract.user_id, charge.user_id),
-           coalesce(contract.product_id, charge.product_id), terms.entitlements, terms.until,
-           page.is_found, v_is_cut AND page.place = cardinality(v_events)
-    FROM unnest(v_events, v_found) WITH ORDINALITY AS page (event_id, is_found, place)
-    CROSS JOIN LATERAL (SELECT o.* FROM appstore.outcomes AS o WHERE o.event_id = page.event_id OFFSET 0) AS o
+           o.reason, o.attempts, o.transaction_id, o.original_transaction_id, coalesce(terms.user_id, contract.user_id, charge.user_id),
+           coalesce(terms.product_id, contract.product_id, charge.product_id), terms.entitlements, terms.until,
+           v_found[o.ordinality], v_is_cut AND o.ordinality = cardinality(v_outcomes)
+    FROM unnest(v_outcomes) WITH ORDINALITY AS o
     LEFT JOIN LATERAL (
-        SELECT m.environment, m.user_id, m.product_id FROM appstore.contracts AS m
-        WHERE m.original_transaction_id = o.original_transaction_id AND m.environment::text = o.environment OFFSET 0
+        SELECT min(e.user_id) AS user_id, min(e.product_id) AS product_id, array_agg(e.entitlement ORDER BY e.entitlement) AS entitlements,
+               max(e.until) AS until
+        FROM appstore.entitlement_terms AS e
+        WHERE e.original_transaction_id = o.original_transaction_id AND e.environment::text = o.environment
+    ) AS terms ON true
+    LEFT JOIN LATERAL ( -- a contract that gives nothing
+        SELECT m.user_id, m.product_id FROM appstore.contracts AS m
+        WHERE terms.entitlements IS NULL AND m.original_transaction_id = o.original_transaction_id AND m.environment::text = o.environment
+        OFFSET 0
     ) AS contract ON true
     LEFT JOIN LATERAL ( -- a consumable has no contract: its order names the user
         SELECT t.product_id, paid.user_id
@@ -84,12 +90,7 @@ BEGIN
         ) AS paid ON true
         WHERE t.transaction_id = o.transaction_id AND t.environment::text = o.environment OFFSET 0
     ) AS charge ON true
-    LEFT JOIN LATERAL (
-        SELECT array_agg(e.entitlement ORDER BY e.entitlement) AS entitlements, max(e.until) AS until
-        FROM appstore.entitlement_terms AS e
-        WHERE e.original_transaction_id = o.original_transaction_id AND e.environment = contract.environment
-    ) AS terms ON true
-    ORDER BY page.place;
+    ORDER BY o.ordinality;
 END
 $$;
 COMMENT ON FUNCTION appstore.find_events IS

@@ -19,7 +19,7 @@ CREATE OR REPLACE FUNCTION appstore.find_outcomes(
     after_at timestamptz DEFAULT '-infinity', after_event_id bigint DEFAULT 0,
     before_at timestamptz DEFAULT 'infinity', before_event_id bigint DEFAULT 0,
     max_rows bigint DEFAULT NULL, max_checked bigint DEFAULT NULL)
-RETURNS TABLE (settled_at timestamptz, event_id bigint, result appstore.result, is_found boolean, is_cut boolean)
+RETURNS TABLE (settled_at timestamptz, event_id bigint, result appstore.result, outcome appstore.outcomes, is_found boolean, is_cut boolean)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_sort = off SET jit = off AS $$
@@ -57,9 +57,9 @@ BEGIN
     -- 2. Of the outcomes in order those that meet the conditions, and the last one that was checked where not all were. Nothing sorts: the
     --    query ends with the last row that it returns.
     RETURN QUERY EXECUTE format($query$
-        SELECT w.settled_at, w.event_id, w.result, w.fits, (w.place = $8) IS TRUE
+        SELECT w.settled_at, w.event_id, w.result, w.outcome, w.fits, (w.place = $8) IS TRUE
         FROM (
-            SELECT c.settled_at, c.event_id, c.result, row_number() OVER () AS place,
+            SELECT c.settled_at, c.event_id, c.result, c.outcome, row_number() OVER () AS place,
                    (appstore.matches_filter(c.outcome, $1) AND ($2 IS NULL OR (c.outcome).source = $2) %3$s) IS TRUE AS fits
             FROM (SELECT walk.* FROM (%1$s) AS walk %2$s LIMIT $8) AS c
         ) AS w
