@@ -73,6 +73,7 @@ package struct SchemaFile: Sendable {
 /// With `-- concurrently` the step makes indexes, or a value of an enum, which no statement of the transaction that adds it may use. It is a query,
 /// and each row of its result is a statement: `CREATE INDEX CONCURRENTLY IF NOT EXISTS …`, `ALTER TYPE … ADD VALUE IF NOT EXISTS …`. They run ahead
 /// of the transaction of the upgrade, and in it without `CONCURRENTLY`, for what earlier steps have just made.
+/// With `-- after the definitions` it runs when functions and views are those of this release, to derive again what they derive otherwise.
 package struct SchemaStep: Sendable {
     /// The number at the beginning of the file's name.
     package let version: Int
@@ -89,6 +90,7 @@ package struct SchemaStep: Sendable {
 
     package var isBreaking: Bool { header.contains("-- breaking") }
     package var isConcurrent: Bool { header.contains("-- concurrently") }
+    package var isAfterDefinitions: Bool { header.contains("-- after the definitions") }
 
     private var header: ArraySlice<Substring> { file.text.split(separator: "\n").prefix { $0.hasPrefix("--") } }
 }

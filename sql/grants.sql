@@ -52,8 +52,8 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
               renewal_signed_date, renewal_hash)
     ON appstore.contracts TO appstore_worker;
-GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.record_found_statuses,
-    appstore.derive_refund_requests,
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.record_refunds,
+    appstore.record_found_statuses, appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
     appstore.storage_statistics, appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,

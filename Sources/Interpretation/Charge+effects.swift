@@ -13,12 +13,16 @@ extension TransactionFact {
 extension Charge {
     /// The effects of the charge itself: a grant and, if it was refunded or revoked, that.
     fileprivate func effectsOfCharge(revokedAt: Timestamp?, _ isFamilyShared: Bool) -> [Effect] {
-        let grant = EffectSubject.grant(transactionID: key.id, contract: originalTransactionID, lineItemID: lineItemID)
-        var effects = [effect(.granted, grant, at: purchaseDate)]
-        if let revokedAt {
-            let subject = EffectSubject.revocation(transactionID: key.id, at: revokedAt)
-            effects.append(effect(isFamilyShared ? .revoked : .refunded, subject, at: revokedAt))
-        }
+        var effects = [effect(.granted, purchase, at: purchaseDate)]
+        guard let revokedAt else { return effects }
+        // Receipts have whole seconds.
+        let date = revokedAt.wholeSeconds.millisecondsSince1970
+        effects.append(
+            isFamilyShared
+                ? effect(.revoked, "\(key.id)/\(date)", at: revokedAt)
+                // The merge numbers the refunds of a purchase: Apple may move the date of one.
+                : effect(.refunded, "\(purchase)/\(date)", at: revokedAt)
+        )
         return effects
     }
 

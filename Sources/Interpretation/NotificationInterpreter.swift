@@ -17,7 +17,7 @@ package enum NotificationInterpreter {
         if meaning != nil {
             facts.refundStatement = RefundRequestFact(verified, key: facts.notificationKey, transaction: facts.transaction)
         }
-        if let kind = meaning?.lifecycle, let uuid {
+        if let kind = meaning?.lifecycle(beside: notification.data?.status), let uuid {
             facts.effects.append(lifecycle(kind, uuid: uuid, of: verified, transaction: facts.transaction))
         }
         return facts

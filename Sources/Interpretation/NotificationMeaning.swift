@@ -24,6 +24,15 @@ package struct NotificationMeaning: Sendable {
         return byType[type == migrate ? .migration : type]?[subtype]
     }
 
+    /// What happened, as the status in the notification says: Apple has sent a grace period's subtype without one, and the reverse.
+    package func lifecycle(beside status: Status?) -> EffectKind? {
+        switch status {
+        case .some(.billingGracePeriod) where type == .didFailToRenew: .gracePeriodStarted
+        case .some(.billingRetry) where type == .didFailToRenew: .billingRetryStarted
+        default: lifecycle
+        }
+    }
+
     /// The name of MIGRATION in a changelog of Apple's.
     private static let migrate = NotificationTypeV2(rawValue: "MIGRATE")
 

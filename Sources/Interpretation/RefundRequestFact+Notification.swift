@@ -4,7 +4,7 @@ import Ledger
 
 extension RefundRequestFact {
     private static let kinds: [NotificationTypeV2: Kind] = [
-        .consumptionRequest: .asked, .refund: .refunded, .refundDeclined: .declined,
+        .consumptionRequest: .asked, .refund: .refunded, .refundDeclined: .declined, .refundReversed: .reversed,
     ]
 
     /// What the notification says about the refund of the charge; nil when it concerns something else.

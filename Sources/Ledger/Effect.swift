@@ -37,7 +37,8 @@ package struct Effect: Sendable {
 package struct EffectKey: Hashable, Comparable, Sendable {
     package let environment: AppStoreEnvironment
     package let kind: EffectKind
-    /// For grants and revocations: the charge or its period. For a found status: contract, status and period. For all others: the
+    /// For a grant: the purchase (``Charge/purchase``). For a refund: the purchase and its revocationDate, instead of which the merge gives it
+    /// a number. For a revocation: the transaction and its date. For a found status: contract, status and period. For all others: the
     /// notificationUUID in lower case.
     package let subject: String
 
@@ -70,7 +71,7 @@ package struct EffectKind: RawRepresentable, Hashable, Sendable {
 
     /// A paid or shared period or product was granted.
     package static let granted = EffectKind("granted")
-    /// A charge was refunded.
+    /// A purchase was refunded.
     package static let refunded = EffectKind("refunded")
     /// Family sharing of a purchase ended.
     package static let revoked = EffectKind("revoked")

@@ -12,7 +12,7 @@ package enum OrderNumber {
         derive(["period", environment.rawValue, originalTransactionID, webOrderLineItemID])
     }
 
-    /// For a charge of a product without periods.
+    /// For a product without periods, by its first transaction.
     package static func ofCharge(environment: AppStoreEnvironment, transactionID: String) -> UUID {
         derive(["charge", environment.rawValue, transactionID])
     }

@@ -10,7 +10,7 @@ package struct ReceiptFact: Charge, Sendable {
     package let originalTransactionID: String
     package let bundleID: String
     package let productID: String
-    package let purchaseDate: Timestamp
+    package private(set) var purchaseDate: Timestamp
     package let content: Content
 
     /// The members that only some forms of a receipt have.
@@ -65,6 +65,7 @@ package struct ReceiptFact: Charge, Sendable {
         let digest = Self.digest([originalTransactionID, bundleID, productID] + dates + content.words)
         // A fact that knows of the upgrade wins over one that reports a refund.
         version = Version(signedDate: statedAt, hash: [form.rawValue + (content.isUpgraded ? 4 : 0)] + digest)
+        if isCopy { self.purchaseDate = content.originalPurchaseDate ?? purchaseDate }
     }
 
     /// SHA-256 of the content, joined by a byte that no verified fact contains.
@@ -77,6 +78,8 @@ package struct ReceiptFact: Charge, Sendable {
         content.productType == .autoRenewableSubscription
             || (content.productType == nil && (content.webOrderLineItemID != nil || content.expiresDate != nil))
     }
+
+    package var isConsumable: Bool { content.productType == .consumable }
 
     package var lineItemID: String? { isSubscription ? content.webOrderLineItemID : nil }
 }

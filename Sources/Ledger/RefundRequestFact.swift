@@ -60,9 +60,9 @@ package struct RefundRequestFact: Hashable, Sendable {
         self.isAdvancedCommerce = isAdvancedCommerce
     }
 
-    /// `asked` stays open until a decision or an answer follows.
+    /// `asked` stays open until a decision or an answer follows. `reversed` ends a refund: what is refunded later is refunded again.
     package enum Kind: String, Sendable {
-        case asked, refunded, declined
+        case asked, refunded, declined, reversed
     }
 
     /// Keeps the one signed first: Apple may sign a retry anew.

@@ -7,7 +7,7 @@ package struct TransactionFact: Charge, Sendable {
     package let originalTransactionID: String
     package let bundleID: String
     package let productID: String
-    package let purchaseDate: Timestamp
+    package private(set) var purchaseDate: Timestamp
     private let shared: SharedValue<JWSTransactionDecodedPayload>
     /// The whole payload.
     package var payload: JWSTransactionDecodedPayload { _read { yield shared.value } }
@@ -22,9 +22,11 @@ package struct TransactionFact: Charge, Sendable {
         originalTransactionID = try required(payload.originalTransactionId, "originalTransactionId")
         bundleID = try required(payload.bundleId, "bundleId")
         productID = try required(payload.productId, "productId")
-        purchaseDate = try required(payload.purchaseDate, "purchaseDate")
+        let charged = try required(payload.purchaseDate, "purchaseDate")
         self.version = version
         shared = SharedValue(payload)
+        purchaseDate = charged
+        if isCopy { purchaseDate = payload.originalPurchaseDate ?? charged }
     }
 
     /// Whether the charge belongs to a contract.
@@ -34,6 +36,8 @@ package struct TransactionFact: Charge, Sendable {
 
     /// Whether the user has it through the purchase of another family member.
     package var isFamilyShared: Bool { payload.inAppOwnershipType == .familyShared }
+
+    package var isConsumable: Bool { payload.type == .consumable }
 
     package var lineItemID: String? { isSubscription ? payload.webOrderLineItemId : nil }
 }

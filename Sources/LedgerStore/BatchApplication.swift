@@ -15,6 +15,7 @@ struct BatchApplication {
     /// Transactions, with their contract, that are the contract's only one in the batch. The batch also has the contract's renewal info, hence
     /// its lock, but neither a post nor a notification V1 about it.
     private let candidates: [(transaction: String, contract: String)]
+    private let reversals: [(transactionID: String, eventID: Int64)]
 
     init(of fold: BatchFold, in environment: AppStoreEnvironment) {
         func ids(_ keys: some Sequence<LedgerKey>) -> Set<String> {
@@ -25,7 +26,7 @@ struct BatchApplication {
         let v1Renewals = ids(fold.legacyRenewals.keys.map(\.contract))
         let transactionsOfContract = Dictionary(
             grouping: fold.transactions.filter { $0.key.environment == environment },
-            by: { $0.value.signed?.originalTransactionID }
+            by: { $0.value.signed?.originalTransactionID ?? $0.value.receipt?.latest.originalTransactionID }
         )
         self.environment = environment
         // If a charge is granted both with its period and without, only the grant with the period counts.
@@ -35,6 +36,8 @@ struct BatchApplication {
             key.environment == environment
                 && !(value.effect.isGrantWithoutPeriod && value.effect.transactionID.map(withPeriod.contains) == true)
         }
+        reversals = fold.refundStatements.values.filter { $0.key.environment == environment && $0.kind == .reversed }
+            .compactMap { reversal in fold.notifications[reversal.key].map { (reversal.transactionID, $0) } }
         transactions = ids(fold.transactions.keys).sorted()
         submitted = posted.sorted()
         locked = ids(fold.lockedContracts).sorted()
@@ -51,11 +54,14 @@ struct BatchApplication {
     /// Effects that are recorded only where nothing else tells the same.
     private static func isFound(_ entry: Entry) -> Bool { entry.effect.key.kind == .statusFound }
 
+    /// Effects that get their number from the refunds that are known already.
+    private static func isRefund(_ entry: Entry) -> Bool { entry.effect.key.kind == .refunded }
+
     private var entries: [Entry] { effects.values.map { ($0.effect.key.id, $0.effect, $0.eventID) } }
 
     /// Returns the ids of the effects that are new.
     var statement: Statement {
-        let entries = entries.filter { !Self.isFound($0) }
+        let entries = entries.filter { !Self.isFound($0) && !Self.isRefund($0) }
         return .applyFacts(
             environment: environment.rawValue,
             transactionIDs: transactions,
@@ -74,6 +80,25 @@ struct BatchApplication {
             productIDs: entries.map(\.effect.productID),
             vouchedBundleIDs: entries.map(\.effect.vouchedBundleID),
             gracePeriodExpiresDates: entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) }
+        )
+    }
+
+    /// After ``statement``, and after the reversals in the batch; nil without refunds and reversals. Returns, for each effect that is given here,
+    /// the event of the refund that it is.
+    var refundStatement: Statement? {
+        let entries = entries.filter(Self.isRefund)
+        guard !entries.isEmpty || !reversals.isEmpty else { return nil }
+        return .recordRefunds(
+            environment: environment.rawValue,
+            effectIDs: entries.map(\.id),
+            subjects: entries.map(\.effect.key.purchase),
+            eventIDs: entries.map(\.eventID),
+            occurredAt: entries.map { PostgresTimestamp($0.effect.occurredAt) },
+            originalTransactionIDs: entries.map(\.effect.originalTransactionID),
+            transactionIDs: entries.map(\.effect.transactionID),
+            productIDs: entries.map(\.effect.productID),
+            reversedTransactionIDs: reversals.map(\.transactionID),
+            reversalEventIDs: reversals.map(\.eventID)
         )
     }
 
@@ -104,4 +129,9 @@ extension Effect {
         guard key.kind == .granted, let transactionID, key.subject != transactionID else { return nil }
         return EffectKey(environment: key.environment, kind: key.kind, subject: transactionID)
     }
+}
+
+extension EffectKey {
+    /// The purchase in the subject of a refund.
+    fileprivate var purchase: String { subject.lastIndex(of: "/").map { String(subject[..<$0]) } ?? subject }
 }

@@ -14,10 +14,10 @@ package enum LedgerMerger {
         // Calls before the ledger: the lock order of appstore.forget.
         pipeline.add(fold.events.flatMap(\.calls), OutboundCallMerge.statement)
         addRegisters(of: fold, to: &pipeline)
-        for environment in fold.environments {
-            addApplication(of: fold, in: environment, to: &pipeline)
-        }
+        let applications = fold.environments.map { BatchApplication(of: fold, in: $0) }
+        for application in applications { addApplication(application, of: fold, to: &pipeline) }
         addRefundStatements(of: fold, to: &pipeline)
+        for application in applications { addRefunds(application, to: &pipeline) }
         addPosts(of: fold, to: &pipeline)
         pipeline.add(fold.eventContracts, EventContractMerge.statement)
         var merged = try await pipeline.run(in: transaction)
@@ -73,14 +73,23 @@ package enum LedgerMerger {
     }
 
     /// Derives what changed in an environment, and records its effects.
-    private static func addApplication(of fold: BatchFold, in environment: AppStoreEnvironment, to pipeline: inout MergePipeline) {
-        let application = BatchApplication(of: fold, in: environment)
+    private static func addApplication(_ application: BatchApplication, of fold: BatchFold, to pipeline: inout MergePipeline) {
         let keys = Dictionary(application.effects.keys.map { ($0.id, $0) }) { one, _ in one }
         for statement in [application.statement, application.foundStatement].compactMap(\.self) {
             pipeline.add(statement) { merged, row in
                 guard let key = keys[try row.decode(0)] else { return }
                 merged.effectEvents[key] = fold.effects[key]?.eventID
             }
+        }
+    }
+
+    /// Numbers the refunds of an environment, and records those that are new. After what Apple decided: a reversal lies between two refunds.
+    private static func addRefunds(_ application: BatchApplication, to pipeline: inout MergePipeline) {
+        guard let statement = application.refundStatement else { return }
+        let keys = Dictionary(application.effects.keys.map { ($0.id, $0) }) { one, _ in one }
+        pipeline.add(statement) { merged, row in
+            guard let key = keys[try row.decode("effect_id")] else { return }
+            merged.effectEvents[key] = try row.decode("event_id")
         }
     }
 

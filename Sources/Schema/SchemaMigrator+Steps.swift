@@ -35,8 +35,9 @@ extension SchemaMigrator {
             if steps.contains(where: \.isBreaking) { try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE") }
             let grants = try await foreignGrants()
             try await emptyViews()
-            for step in steps { try await apply(step) }
+            for step in steps where !step.isAfterDefinitions { try await apply(step) }
             try await define()
+            for step in steps where step.isAfterDefinitions { try await apply(step) }
             try await restore(grants)
             try await requireOwnObjects()
         }

@@ -87,6 +87,8 @@ COMMENT ON TABLE appstore.transactions IS
     'The latest state of each transaction from Apple. It has two halves, each replaced as a whole by a newer fact of its kind: the JWS half '
     '(signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; '
     'expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
+COMMENT ON COLUMN appstore.transactions.purchase_date IS
+    'When it was bought. Of a copy of what is kept the originalPurchaseDate: Apple gives the date of the restore as its purchaseDate.';
 COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
 COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
 COMMENT ON COLUMN appstore.transactions.payload_hash IS 'SHA-256 of the JWS''s payload.';
@@ -101,7 +103,8 @@ COMMENT ON COLUMN appstore.transactions.first_token_hash IS 'See first_token_sig
 COMMENT ON COLUMN appstore.transactions.app_account_token IS
     'The order that Apple''s latest statement names; null also for a version 5 UUID, which is no order''s number but may be a period''s.';
 COMMENT ON COLUMN appstore.transactions.period_no IS
-    'UUIDv5 of the paid period (or of the transaction, for products without periods): its order number where no token pays for it.';
+    'UUIDv5 of the purchase, which all transactions of one purchase have: of a period of a subscription, of the first transaction of what is kept, of '
+    'a consumable. Its order number where no token pays for it.';
 COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
 COMMENT ON COLUMN appstore.transactions.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
 COMMENT ON COLUMN appstore.transactions.is_purchased IS 'False for what a family member shares.';
@@ -119,7 +122,7 @@ CREATE INDEX transactions_by_contract ON appstore.transactions
 -- What pays the order with this token: the first by purchase date.
 CREATE INDEX transactions_by_first_token ON appstore.transactions
     (first_token, purchase_date, length(transaction_id), transaction_id) WHERE first_token IS NOT NULL;
--- All transactions of one period.
+-- All transactions of one purchase.
 CREATE INDEX transactions_by_period ON appstore.transactions (period_no);
 -- Charges that the customer made beside the first one, of all charges of receipts those too that Apple made: only these can end a period early or
 -- be copies of one, which reports look for.
@@ -171,12 +174,12 @@ CREATE TABLE appstore.refund_requests (
     left_transaction_id     text        COLLATE "C",
     is_advanced_commerce    boolean     NOT NULL DEFAULT false,
     PRIMARY KEY (notification_uuid, environment),
-    CONSTRAINT refund_requests_kind_is_known CHECK (kind IN ('asked', 'refunded', 'declined'))
+    CONSTRAINT refund_requests_kind_is_known CHECK (kind IN ('asked', 'refunded', 'declined', 'reversed'))
 );
 COMMENT ON TABLE appstore.refund_requests IS
     'Apple''s requests and decisions about refunds: one row a notification. The lowest signing date counts, since Apple may sign a retry again.';
 COMMENT ON COLUMN appstore.refund_requests.kind IS
-    'asked: Apple asks how the purchase was consumed; refunded and declined: Apple has decided.';
+    'asked: Apple asks how the purchase was consumed; refunded and declined: Apple has decided; reversed: it has taken the refund back.';
 COMMENT ON COLUMN appstore.refund_requests.reason IS 'consumptionRequestReason of a request.';
 COMMENT ON COLUMN appstore.refund_requests.left_transaction_id IS
     'The transaction of a copy that was merged before and signed later; null in everything that Apple is known to send, whose copies name one '

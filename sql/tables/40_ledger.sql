@@ -33,7 +33,7 @@ COMMENT ON TABLE appstore.orders IS
     'Orders: made by the shop, which gives order_no to the client as appAccountToken; or one for each paid period that no token pays '
     '(order_no = period_no).';
 COMMENT ON COLUMN appstore.orders.ordered_at IS 'When the shop made the order; null while only Apple knows of it.';
-COMMENT ON COLUMN appstore.orders.status IS 'pending, paid, partly_refunded (one of several transactions of its period is refunded) or refunded.';
+COMMENT ON COLUMN appstore.orders.status IS 'pending, paid, partly_refunded (a part of the price) or refunded.';
 COMMENT ON COLUMN appstore.orders.product_id IS 'The product that the shop ordered; null while only Apple knows of the order.';
 COMMENT ON COLUMN appstore.orders.bundle_id IS 'The app that the shop ordered for; null for any app.';
 COMMENT ON COLUMN appstore.orders.paid_product_id IS 'The product that was bought.';
@@ -154,15 +154,17 @@ COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that coun
 COMMENT ON COLUMN appstore.contracts.will_renew IS 'Whether the subscription renews; null while it is unknown.';
 COMMENT ON COLUMN appstore.contracts.started_at IS 'purchaseDate of its first transaction.';
 COMMENT ON COLUMN appstore.contracts.current_transaction_id IS
-    'The transaction of the current period: that of the latest purchaseDate, then expiresDate, then the greatest id.';
+    'The first transaction of the current purchase: the latest one, or the one before it where that still runs and the latest was upgraded, refunded '
+    'or is not the product that the renewal info names.';
 COMMENT ON COLUMN appstore.contracts.current_period_start IS 'purchaseDate of the current transaction.';
-COMMENT ON COLUMN appstore.contracts.current_period_end IS 'expiresDate of the current transaction.';
-COMMENT ON COLUMN appstore.contracts.revoked_at IS 'revocationDate of the current transaction.';
+COMMENT ON COLUMN appstore.contracts.current_period_end IS 'expiresDate of the current purchase.';
+COMMENT ON COLUMN appstore.contracts.revoked_at IS 'revocationDate of the current purchase.';
 COMMENT ON COLUMN appstore.contracts.access_until IS
     'Until when it gives access; infinity where access does not end; null while only appstore.products or a charge that is missing could say it.';
 COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
 COMMENT ON COLUMN appstore.contracts.is_contested IS
-    'The contract has a client post, a V1 register or a later token: a new renewal may change more rows than the contract itself.';
+    'The contract has a client post, a V1 register or a later token, or two purchases that run at once, or copies of the current one: a new renewal '
+    'may change more than the newest purchase.';
 CREATE INDEX contracts_by_user ON appstore.contracts (user_id) WHERE user_id IS NOT NULL;
 
 CREATE TABLE appstore.effect_log (
@@ -179,19 +181,25 @@ CREATE TABLE appstore.effect_log (
     order_no                uuid,
     user_id                 text        COLLATE "C",
     vouched_bundle_id       text        COLLATE "C",
-    grace_period_expires_date timestamptz
+    grace_period_expires_date timestamptz,
+    restated_date           timestamptz
 );
 COMMENT ON TABLE appstore.effect_log IS
     'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit. '
     'Read appstore.effects, which has the order number of today.';
-COMMENT ON COLUMN appstore.effect_log.effect_id IS 'UUIDv5 of environment, kind and subject: the same in every installation and after any replay.';
+COMMENT ON COLUMN appstore.effect_log.effect_id IS
+    'UUIDv5 of environment, kind and subject, of a refund appstore.refund_id: the same in every installation and after any replay.';
 COMMENT ON COLUMN appstore.effect_log.kind IS 'What happened: granted, refunded, revoked …';
 COMMENT ON COLUMN appstore.effect_log.occurred_at IS 'When Apple says that it happened.';
 COMMENT ON COLUMN appstore.effect_log.recorded_at IS 'When it was stored, shortly before the commit.';
 COMMENT ON COLUMN appstore.effect_log.order_no IS
     'The order of the transaction as seen at the commit. A purchase that arrives later can give the transaction another order.';
 COMMENT ON COLUMN appstore.effect_log.user_id IS 'The owner at the commit; a later owner does not change it.';
-COMMENT ON COLUMN appstore.effect_log.subject IS 'The identity of what happened: a paid period, a transaction, a notificationUUID.';
+COMMENT ON COLUMN appstore.effect_log.subject IS
+    'The identity of what happened: a purchase, a refund of it by its number (0 is the first, 1 the one after the first reversal), a transaction, a '
+    'notificationUUID.';
+COMMENT ON COLUMN appstore.effect_log.restated_date IS
+    'Of a refund the latest other revocationDate that Apple has given for it; null in almost all.';
 COMMENT ON COLUMN appstore.effect_log.vouched_bundle_id IS
     'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
 COMMENT ON COLUMN appstore.effect_log.grace_period_expires_date IS

@@ -23,12 +23,13 @@ LEFT JOIN LATERAL (
 ) AS l ON true
 CROSS JOIN LATERAL (
     SELECT CASE
-        WHEN m.access_until IS NOT NULL OR c.product_type IS DISTINCT FROM 'Non-Renewing Subscription' THEN m.access_until
+        WHEN m.access_until IS NOT NULL OR m.product_type IS DISTINCT FROM 'Non-Renewing Subscription' THEN m.access_until
         -- A listed product without days lasts for ever. Hours: days would depend on the session's time zone.
         WHEN p.product_id IS NOT NULL THEN coalesce(m.current_period_start + p.days * interval '24 hours', 'infinity')
     END AS until
 ) AS term
-WHERE m.product_id IS NOT NULL AND (c.confers_access OR c.transaction_id IS NULL);
+WHERE m.product_id IS NOT NULL
+  AND (c.confers_access OR m.product_type IN ('Non-Consumable', 'Non-Renewing Subscription') OR c.transaction_id IS NULL);
 COMMENT ON VIEW appstore.entitlement_terms IS
     'The entitlements of each contract, and until when, with or without an owner: a row for each entitlement that appstore.products lists for '
     'its product, else one of the product''s name. appstore.entitlements shows which are active now.';

@@ -28,16 +28,22 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         WHERE named.order_no IS NOT NULL AND (charge.is_purchased OR charge.token_changed)
         UNION
         SELECT paid.order_no
-        FROM charge CROSS JOIN LATERAL (
+        FROM moved CROSS JOIN LATERAL (
             SELECT o.order_no FROM appstore.orders AS o
-            WHERE o.period_no = charge.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
+            WHERE o.period_no = moved.order_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
         ) AS paid
+        UNION -- A copy names an order as long as the first transaction of its purchase is not known.
+        SELECT copy.first_token
+        FROM moved CROSS JOIN LATERAL (
+            SELECT t.first_token FROM appstore.transactions AS t
+            WHERE t.period_no = moved.order_no AND t.environment = p_environment AND t.is_purchased AND t.first_token IS NOT NULL OFFSET 0
+        ) AS copy
     ), unsure AS MATERIALIZED (
         -- 3. The orders whose payer may differ: all except those paid as before, by a period that did not move.
-        SELECT named.order_no, ordered.period_no AS paid_before, payer.period_no AS paid_now
+        SELECT named.order_no, ordered.period_no AS paid_before, payer.period_no AS paid_now, ordered.original_transaction_id AS contract_before
         FROM named
         LEFT JOIN LATERAL (
-            SELECT o.period_no FROM appstore.orders AS o WHERE o.order_no = named.order_no AND o.environment = p_environment OFFSET 0
+            SELECT o.period_no, o.original_transaction_id FROM appstore.orders AS o WHERE o.order_no = named.order_no AND o.environment = p_environment OFFSET 0
         ) AS ordered ON true
         LEFT JOIN LATERAL appstore.payer(p_environment, named.order_no) AS payer ON true
         WHERE ordered.period_no IS NULL OR ordered.period_no IS DISTINCT FROM payer.period_no
@@ -73,6 +79,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL -- derived without the charge
         UNION
         SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
+        UNION -- no charge of the period that paid may be left in it
+        SELECT unsure.contract_before FROM unsure WHERE unsure.contract_before IS NOT NULL
     ), claimed AS (
         -- 6. Contracts whose claims may differ. A charge concerns claims when it has no token, or another one than before; claims by clients
         --    and by later tokens depend on more than that.
@@ -85,6 +93,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
         UNION
         SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
+        UNION -- no charge of the period that paid may be left in it
+        SELECT unsure.contract_before FROM unsure WHERE unsure.contract_before IS NOT NULL
         UNION
         SELECT charge.original_transaction_id
         FROM charge CROSS JOIN LATERAL (

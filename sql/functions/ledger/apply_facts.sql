@@ -21,12 +21,16 @@ BEGIN
         -- 1. Charges of known contracts of the same app, without anything that concerns more than the contract.
         SELECT t.*, m.user_id, m.current_transaction_id, m.renewal_status, m.auto_renew_status, m.renewal_signed_date, m.renewal_date,
                m.grace_period_expires_date, m.ctid AS contract_row, t.purchase_date > m.current_period_start AS is_new,
-               CASE WHEN t.purchase_date > m.current_period_start THEN m.owner_since <= t.purchase_date OR m.owner_since IS NULL
+               CASE WHEN t.purchase_date > m.current_period_start
+                        THEN (m.owner_since <= t.purchase_date OR m.owner_since IS NULL)
+                             -- The period before it does not run any longer.
+                             AND (m.current_period_end > t.purchase_date) IS NOT TRUE
                     -- The current charge may not be overtaken, and an earlier one may not overtake it.
                     WHEN t.transaction_id = m.current_transaction_id
                         THEN t.purchase_date = m.current_period_start AND (t.expires_date < m.current_period_end) IS NOT TRUE
                              AND m.revoked_at IS NULL
-                    ELSE t.purchase_date < m.current_period_start AND m.revoked_at IS NULL END AS fits
+                    ELSE t.purchase_date < m.current_period_start AND m.revoked_at IS NULL
+                         AND (t.expires_date > m.current_period_start) IS NOT TRUE END AS fits
         FROM (SELECT unnest(p_candidates) AS id, unnest(p_candidate_contracts) AS contract) AS moved
         CROSS JOIN LATERAL (
             SELECT t.transaction_id, t.original_transaction_id, t.period_no, t.order_no, t.first_token, t.product_id, t.product_type,
@@ -106,14 +110,9 @@ BEGIN
             current_transaction_id = c.transaction_id, current_period_start = c.purchase_date, current_period_end = c.expires_date,
             revoked_at = NULL, access_until = c.access_until
         FROM (
-            SELECT c.*, CASE WHEN NOT earlier.is_earlier THEN c.renewal_status END AS status, CASE
-                WHEN earlier.is_earlier THEN c.expires_date
-                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 1 THEN greatest(c.expires_date, c.renewal_date)
-                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status = 4
-                    THEN coalesce(c.grace_period_expires_date, c.expires_date)
-                WHEN c.renewal_signed_date >= c.first_signed_date AND c.renewal_status IN (2, 3, 5)
-                    THEN least(c.expires_date, c.renewal_signed_date)
-                ELSE c.expires_date END AS access_until
+            SELECT c.*, CASE WHEN NOT earlier.is_earlier THEN c.renewal_status END AS status,
+                   appstore.period_until(c.purchase_date, c.expires_date, NULL, NULL, c.first_signed_date, c.renewal_status, c.renewal_date,
+                                         c.renewal_signed_date, c.grace_period_expires_date) AS access_until
             FROM current AS c
             CROSS JOIN LATERAL (
                 SELECT appstore.is_of_earlier_period(c.renewal_status, c.renewal_date, c.purchase_date) AS is_earlier

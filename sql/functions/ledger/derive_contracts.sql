@@ -21,34 +21,70 @@ BEGIN
     IF cardinality(v_contracts) = 0 THEN
         RETURN;
     END IF;
-    -- 2. Owner, current charge, access. A revoked current period falls back to the newest unrevoked one that ended when it began: the refund
-    --    of a renewal that was charged early does not end the period before it.
+    -- 2. Owner, current purchase, access. The current purchase is the latest one, or the one before it where that still runs: Apple charges a
+    --    renewal up to a day early, and an upgrade that is bought then replaces it. A revoked current period falls back to the newest unrevoked
+    --    one that ended when it began: the refund of a renewal that was charged early does not end the period before it.
     UPDATE appstore.contracts AS m
     SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
         product_id = new.product_id, product_type = new.product_type, status = new.status, will_renew = new.will_renew,
         started_at = new.started_at, current_transaction_id = new.current_transaction_id, current_period_start = new.current_period_start,
         current_period_end = new.current_period_end, revoked_at = new.revoked_at, access_until = new.access_until
     FROM (
-        SELECT renewal.place, owner.user_id, owner.effective_at AS owner_since, contested.is_contested, (current.charge).bundle_id,
-               coalesce((current.charge).product_id, (renewal.register).renewal_product_id) AS product_id, (current.charge).product_type,
-               appstore.renewal_status(current.charge, renewal.register, v1.register) AS status,
+        SELECT renewal.place, owner.user_id, owner.effective_at AS owner_since, contested.is_contested, current.bundle_id,
+               coalesce(current.product_id, (renewal.register).renewal_product_id) AS product_id, current.product_type,
+               appstore.renewal_status(current.purchase_date, renewal.register, v1.register) AS status,
                CASE WHEN appstore.v1_counts(renewal.register, v1.register) THEN (v1.register).auto_renew_status
                     ELSE (renewal.register).auto_renew_status END = 1 AS will_renew,
-               first.purchase_date AS started_at, (current.charge).transaction_id AS current_transaction_id,
-               (current.charge).purchase_date AS current_period_start, (current.charge).expires_date AS current_period_end,
-               (current.charge).revocation_date AS revoked_at,
-               greatest(
-                   appstore.access_until(current.charge, renewal.register, v1.register),
-                   CASE WHEN (current.charge).revocation_date IS NOT NULL AND (current.charge).is_subscription THEN (
-                       SELECT max(t.expires_date) FROM appstore.transactions AS t
-                       WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
-                         AND t.revocation_date IS NULL AND t.expires_date <= (current.charge).purchase_date)
-                   END) AS access_until
+               first.purchase_date AS started_at, current.transaction_id AS current_transaction_id,
+               current.purchase_date AS current_period_start, current.expires_date AS current_period_end,
+               current.revocation_date AS revoked_at,
+               CASE
+                   WHEN current.is_subscription THEN greatest(
+                       appstore.period_until(current.purchase_date, current.expires_date, current.revocation_date, current.stated_at,
+                                             current.first_signed_date, (renewal.register).renewal_status, (renewal.register).renewal_date,
+                                             (renewal.register).renewal_signed_date, (renewal.register).grace_period_expires_date),
+                       CASE WHEN current.revocation_date IS NULL
+                            THEN appstore.v1_grace_until(current.expires_date, current.first_signed_date, renewal.register, v1.register)
+                            ELSE (
+                                SELECT max(p.expires_date)
+                                FROM (SELECT DISTINCT ON (t.period_no) t.expires_date, t.revocation_date FROM appstore.transactions AS t
+                                      WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
+                                      ORDER BY t.period_no, greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL,
+                                               length(t.transaction_id) DESC, t.transaction_id DESC) AS p
+                                WHERE p.revocation_date IS NULL AND p.expires_date <= current.purchase_date)
+                       END)
+                   WHEN current.product_type = 'Non-Consumable' THEN coalesce(current.revocation_date, 'infinity')
+                   WHEN current.product_type = 'Non-Renewing Subscription' THEN current.revocation_date
+               END AS access_until
         FROM unnest(v_contracts) AS contract (id)
         LEFT JOIN LATERAL (
-            SELECT t AS charge FROM appstore.transactions AS t
+            SELECT s AS register, s.ctid AS place FROM appstore.contracts AS s
+            WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0
+        ) AS renewal ON true
+        LEFT JOIN LATERAL (
+            SELECT t.period_no FROM appstore.transactions AS t
             WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
             ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC LIMIT 1
+        ) AS newest ON true
+        LEFT JOIN LATERAL appstore.purchase(p_environment, newest.period_no) AS latest ON true
+        LEFT JOIN LATERAL (
+            SELECT t.period_no FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.period_no <> newest.period_no
+            ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC LIMIT 1
+        ) AS other ON true
+        LEFT JOIN LATERAL (
+            SELECT before.* FROM appstore.purchase(p_environment, other.period_no) AS before WHERE before.expires_date > latest.purchase_date
+        ) AS running ON true
+        LEFT JOIN LATERAL (
+            SELECT candidate.*
+            FROM (SELECT latest.*, true AS is_latest UNION ALL SELECT running.*, false WHERE running.transaction_id IS NOT NULL) AS candidate
+            WHERE candidate.transaction_id IS NOT NULL
+            ORDER BY CASE WHEN candidate.is_upgraded THEN 2 WHEN candidate.revocation_date IS NOT NULL THEN 1 ELSE 0 END,
+                     -- A register that is older than one of both does not know of it.
+                     coalesce(candidate.product_id = (renewal.register).renewal_product_id
+                              AND (renewal.register).renewal_signed_date >= greatest(latest.first_signed_date, running.first_signed_date), false) DESC,
+                     candidate.is_latest DESC
+            LIMIT 1
         ) AS current ON true
         LEFT JOIN LATERAL (
             SELECT t.purchase_date FROM appstore.transactions AS t
@@ -56,13 +92,9 @@ BEGIN
             ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id LIMIT 1
         ) AS first ON true
         LEFT JOIN LATERAL (
-            SELECT s AS register, s.ctid AS place FROM appstore.contracts AS s
-            WHERE s.original_transaction_id = contract.id AND s.environment = p_environment OFFSET 0
-        ) AS renewal ON true
-        LEFT JOIN LATERAL (
             SELECT l AS register FROM appstore.v1_renewals AS l
             WHERE l.original_transaction_id = contract.id AND l.environment = p_environment
-              AND l.bundle_id = (current.charge).bundle_id OFFSET 0
+              AND l.bundle_id = current.bundle_id OFFSET 0
         ) AS v1 ON true
         LEFT JOIN LATERAL (
             SELECT c.user_id, c.effective_at FROM appstore.ownership_claims AS c
@@ -70,7 +102,9 @@ BEGIN
             ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1
         ) AS owner ON true
         CROSS JOIN LATERAL (
-            SELECT EXISTS (SELECT FROM appstore.v1_renewals AS l
+            SELECT running.transaction_id IS NOT NULL
+                OR coalesce(current.transactions > 1, false)
+                OR EXISTS (SELECT FROM appstore.v1_renewals AS l
                            WHERE l.original_transaction_id = contract.id AND l.environment = p_environment OFFSET 0)
                 OR EXISTS (SELECT FROM appstore.client_posts AS p
                            WHERE p.original_transaction_id = contract.id AND p.environment = p_environment OFFSET 0)

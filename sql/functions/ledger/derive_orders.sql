@@ -8,7 +8,8 @@ BEGIN
     WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
       AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
       AND NOT EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0);
+                      WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased
+                        AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id) OFFSET 0);
     -- 2. Update the others from their payer.
     UPDATE appstore.orders AS o
     SET status = new.status, reason = new.reason, period_no = new.period_no, transaction_id = new.transaction_id,
@@ -18,7 +19,8 @@ BEGIN
         SELECT token.order_no, coalesce(paid.status, 'pending') AS status,
                CASE WHEN payer.period_no IS NULL AND EXISTS (
                         SELECT FROM appstore.transactions AS t
-                        WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+                        WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased
+                          AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id) OFFSET 0)
                     THEN 'product_mismatch' END AS reason,
                payer.period_no, paid.transaction_id, paid.original_transaction_id, paid.web_order_line_item_id, paid.product_id, paid.paid_at,
                paid.quantity, paid.price, paid.currency

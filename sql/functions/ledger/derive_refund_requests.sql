@@ -41,14 +41,14 @@ BEGIN
             WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind = 'asked'
               AND r.signed_date > coalesce((
                       SELECT max(d.signed_date) FROM appstore.refund_requests AS d
-                      WHERE d.transaction_id = merged.id AND d.environment = derive_refund_requests.environment AND d.kind <> 'asked'
+                      WHERE d.transaction_id = merged.id AND d.environment = derive_refund_requests.environment AND d.kind IN ('refunded', 'declined')
                         AND d.signed_date < last.signed_date),
                   '-infinity')
             ORDER BY r.signed_date, r.notification_uuid LIMIT 1
         ) AS first
         LEFT JOIN LATERAL (
             SELECT r.kind, r.signed_date FROM appstore.refund_requests AS r
-            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind <> 'asked'
+            WHERE r.transaction_id = merged.id AND r.environment = derive_refund_requests.environment AND r.kind IN ('refunded', 'declined')
               AND r.signed_date >= last.signed_date
             ORDER BY r.signed_date DESC, r.notification_uuid DESC LIMIT 1
         ) AS decision ON true

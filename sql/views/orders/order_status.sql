@@ -12,7 +12,7 @@ COMMENT ON VIEW appstore.order_status IS
 COMMENT ON COLUMN appstore.order_status.product_id IS 'The product that was ordered; without an order of the shop the one that was bought.';
 COMMENT ON COLUMN appstore.order_status.bundle_id IS 'The app that sold it; while it is pending the one that it was ordered for, null for any app.';
 COMMENT ON COLUMN appstore.order_status.status IS
-    'pending, paid, partly_refunded (one of several transactions of its period is refunded) or refunded.';
+    'pending, paid, partly_refunded (a part of the price) or refunded.';
 COMMENT ON COLUMN appstore.order_status.reason IS
     'product_mismatch where another product or app was bought with this number: it does not pay the order.';
 COMMENT ON COLUMN appstore.order_status.ordered_at IS

@@ -1,0 +1,91 @@
+-- What a purchase is: all transactions with one period_no. Apple makes further ones, copies, when a purchase is restored or moves to another device.
+
+CREATE OR REPLACE FUNCTION appstore.purchase_of(t appstore.transactions) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN t.is_subscription THEN coalesce(t.original_transaction_id || '/' || t.web_order_line_item_id, t.transaction_id)
+                WHEN t.product_type = 'Consumable' THEN t.transaction_id
+                ELSE t.original_transaction_id END
+$$;
+COMMENT ON FUNCTION appstore.purchase_of IS
+    'The purchase of a transaction, as the subjects of effects name it: contract and period, or the id of its first transaction.';
+
+-- plpgsql: an SQL function with a subquery is not inlined, and would be planned at each call.
+CREATE OR REPLACE FUNCTION appstore.is_later_copy(p_environment appstore.environment, p_period_no uuid, p_transaction_id text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM appstore.transactions AS t
+                   WHERE t.period_no = p_period_no AND t.environment = p_environment AND t.is_purchased
+                     AND (length(t.transaction_id), t.transaction_id) < (length(p_transaction_id), p_transaction_id) OFFSET 0);
+END
+$$;
+COMMENT ON FUNCTION appstore.is_later_copy IS
+    'Whether the ledger has an earlier transaction of the same purchase, by the numbers of their ids. What was bought with a copy, is paid already.';
+
+CREATE OR REPLACE FUNCTION appstore.purchase(p_environment appstore.environment, p_period_no uuid)
+RETURNS TABLE (transaction_id text, original_transaction_id text, web_order_line_item_id text, bundle_id text, product_id text,
+               product_type text, is_subscription boolean, is_purchased boolean, first_token uuid, purchase_date timestamptz, quantity integer,
+               price bigint, currency text, first_signed_date timestamptz, stated_at timestamptz, expires_date timestamptz,
+               revocation_date timestamptz, revocation_percentage integer, is_upgraded boolean, transactions bigint)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.bundle_id, t.product_id,
+           coalesce(t.product_type, max(t.product_type) OVER alike), t.is_subscription, t.is_purchased, t.first_token, t.purchase_date, t.quantity,
+           t.price, t.currency, min(t.first_signed_date) OVER alike, max(greatest(t.signed_date, t.receipt_date)) OVER alike,
+           first_value(t.expires_date) OVER newest, first_value(t.revocation_date) OVER newest,
+           first_value(t.revocation_percentage) OVER newest, first_value(t.is_upgraded) OVER newest, count(*) OVER alike
+    FROM appstore.transactions AS t
+    WHERE t.environment = p_environment AND t.period_no = p_period_no
+    WINDOW alike AS (PARTITION BY t.is_purchased),
+           newest AS (PARTITION BY t.is_purchased
+                      ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
+                               t.transaction_id DESC)
+    ORDER BY t.is_purchased DESC, length(t.transaction_id), t.transaction_id
+    LIMIT 1
+$$;
+COMMENT ON FUNCTION appstore.purchase IS
+    'A purchase by its number: the constants of its first transaction, which represents it, and the state of the newest statement about any of them. '
+    'Those that were bought come before those of family members.';
+
+CREATE OR REPLACE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid)
+RETURNS TABLE (transaction_id text, original_transaction_id text, web_order_line_item_id text, product_id text, paid_at timestamptz,
+               quantity integer, price bigint, currency text, status text)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT p.transaction_id, p.original_transaction_id, p.web_order_line_item_id, p.product_id, p.purchase_date, p.quantity, p.price,
+           p.currency,
+           CASE WHEN p.revocation_date IS NULL THEN 'paid' WHEN p.revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
+    FROM appstore.purchase(p_environment, p_period_no) AS p
+    WHERE p.is_purchased
+$$;
+COMMENT ON FUNCTION appstore.paid_period IS
+    'The data of a paid purchase; no row when it was not paid. A refund without a percentage is one of the whole price.';
+
+CREATE OR REPLACE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) RETURNS TABLE (period_no uuid)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT t.period_no
+    FROM appstore.transactions AS t
+    LEFT JOIN LATERAL (
+        SELECT o.product_id, o.bundle_id FROM appstore.orders AS o WHERE o.order_no = p_order_no AND o.environment = p_environment OFFSET 0
+    ) AS ordered ON true
+    WHERE t.first_token = p_order_no AND t.environment = p_environment AND t.is_purchased
+      AND (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
+      AND (ordered.bundle_id IS NULL OR ordered.bundle_id = t.bundle_id)
+      AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)
+    ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id
+    LIMIT 1
+$$;
+COMMENT ON FUNCTION appstore.payer IS
+    'The purchase that pays an order: the first one, by (purchase date, transaction id), of which the first transaction''s first known token names '
+    'the order and whose product and app are the ordered ones. The token of a copy pays nothing.';
+
+CREATE OR REPLACE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamptz)
+RETURNS TABLE (user_id text)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT c.user_id
+    FROM appstore.ownership_claims AS c
+    WHERE c.original_transaction_id = p_contract AND c.environment = p_environment
+    ORDER BY c.effective_at <= p_purchased_at DESC,
+             CASE WHEN c.effective_at <= p_purchased_at THEN (c.effective_at, c.kind, c.source_id) END DESC,
+             c.effective_at, c.kind, c.source_id
+    LIMIT 1
+$$;
+COMMENT ON FUNCTION appstore.period_user IS
+    'The user of a period: that of the newest claim at or before its purchase, else of the earliest claim, else none.';
