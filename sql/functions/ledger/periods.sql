@@ -28,12 +28,13 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     WHERE t.first_token = p_order_no AND t.environment = p_environment AND t.is_purchased
       AND (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
       AND (ordered.bundle_id IS NULL OR ordered.bundle_id = t.bundle_id)
+      AND NOT EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = p_order_no OFFSET 0)
     ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id
     LIMIT 1
 $$;
 COMMENT ON FUNCTION appstore.payer IS
     'The period that pays an order: that of the first purchase, by (purchase date, transaction id), whose first known token names the order and '
-    'whose product and app are the ordered ones.';
+    'whose product and app are the ordered ones. None where the number is a user''s token.';
 
 CREATE OR REPLACE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamptz)
 RETURNS TABLE (user_id text)
