@@ -31,3 +31,7 @@ INSERT INTO appstore.forgotten_users (alias, forgotten_at)
 SELECT a.details ->> 'alias', min(a.at) FROM appstore.audit_log AS a
 WHERE a.action = 'forget' AND a.details ->> 'alias' IS NOT NULL
 GROUP BY 1;
+
+COMMENT ON COLUMN appstore.ownership_claims.source_id IS
+    'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the '
+    'transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows.';

@@ -68,7 +68,7 @@ COMMENT ON COLUMN appstore.ownership_claims.kind IS 'The origin of the claim.';
 COMMENT ON COLUMN appstore.ownership_claims.effective_at IS 'From when it counts.';
 COMMENT ON COLUMN appstore.ownership_claims.source_id IS
     'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the '
-    'transaction.';
+    'transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows.';
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims (user_id);
 
 CREATE TABLE appstore.owner_links (

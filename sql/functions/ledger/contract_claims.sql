@@ -142,8 +142,9 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     )
     SELECT stated.* FROM stated
     UNION ALL
-    -- A claim again of the same purchase, or of the contract, replaces the forgotten user's.
-    (SELECT DISTINCT ON (chosen.kind, chosen.source_id) chosen.kind, chosen.source_id, chosen.user_id, chosen.effective_at FROM chosen
-     ORDER BY chosen.kind, chosen.source_id, chosen.received_at DESC, chosen.event_id DESC)
+    -- Claims to one purchase, or to the contract, after a forgotten user's are numbered, and the last one counts.
+    SELECT chosen.kind, chosen.source_id || coalesce('/' || nullif(row_number() OVER same, 1), ''), chosen.user_id, chosen.effective_at
+    FROM chosen
+    WINDOW same AS (PARTITION BY chosen.kind, chosen.source_id ORDER BY chosen.received_at, chosen.event_id)
 $$;
 COMMENT ON FUNCTION appstore.contract_claims IS 'The claims to a contract that orders, tokens, links and client posts make.';

@@ -25,7 +25,8 @@ BEGIN
     ), refused AS (
         -- 3. Each user's first post of a purchase that another user owns, or of a family member's transaction without an owner. A consumable
         --    or a contract in a receipt counts when the post names its transaction as just made, or when the contract had another owner then
-        --    as well. Excluded: posts of forgotten users, posts before a later link, and contracts with a paid period without a user, which are listed themselves.
+        --    as well. Excluded: posts of forgotten users, posts before a later link, and contracts with a paid period without a user, which
+        --    are listed themselves.
         SELECT DISTINCT ON (post.contract, post.user_id) post.contract, post.user_id, post.is_receipt, post.transaction_id,
                CASE WHEN owner.user_id IS NULL THEN 'too_late' ELSE 'owner_conflict' END AS conflict
         FROM post

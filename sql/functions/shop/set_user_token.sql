@@ -6,7 +6,8 @@ DECLARE
     v_user  text := record_user_token.user_id;
 BEGIN
     PERFORM appstore.check_argument(v_token IS NOT NULL, 'token must not be null', 'Give the appAccountToken that the app passes to StoreKit.'),
-            appstore.check_argument(substr(v_token::text, 15, 1) <> '8', format('token %s is a version 8 UUID, as orders of renewals have', v_token),
+            appstore.check_argument(substr(v_token::text, 15, 1) <> '8',
+                                    format('token %s is a version 8 UUID, as orders of renewals have', v_token),
                                     'A token may have any other version.'),
             appstore.check_argument(char_length(v_user) BETWEEN 1 AND 255, 'user_id must have 1 to 255 characters',
                                     'Give the id that your own system has for the user.');
@@ -20,7 +21,7 @@ BEGIN
     ON CONFLICT (token) DO UPDATE SET user_id = excluded.user_id, set_at = excluded.set_at, actor = excluded.actor
     WHERE starts_with(u.user_id, 'forgotten:') AND u.user_id <> excluded.user_id;
     IF NOT FOUND THEN
-        RETURN CASE WHEN EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = v_token AND u.user_id = v_user) THEN 'same' ELSE 'user' END;
+        RETURN CASE WHEN (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = v_token) = v_user THEN 'same' ELSE 'user' END;
     END IF;
     PERFORM appstore.derive_ledger('Production', '{}', '{}', ARRAY[v_token]);
     IF EXISTS (SELECT FROM appstore.orders AS o WHERE o.order_no = v_token AND o.environment = 'Sandbox')
