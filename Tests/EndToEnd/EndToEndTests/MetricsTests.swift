@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import PostgresTesting
 import PrometheusTesting
-import Schema
+import SQL
 import Testing
 
 extension EndToEndInterfaces {

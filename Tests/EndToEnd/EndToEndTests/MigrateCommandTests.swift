@@ -2,7 +2,7 @@ import EndToEndTesting
 import Foundation
 import Postgres
 import PostgresTesting
-import Schema
+import SQL
 import Testing
 
 extension EndToEndInterfaces {

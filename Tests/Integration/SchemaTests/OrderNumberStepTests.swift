@@ -2,7 +2,7 @@ import Foundation
 import InboxTesting
 import Postgres
 import PostgresTesting
-import Schema
+import SQL
 import Testing
 
 /// The steps to versions 2 and 3, in a database of version 1.
