@@ -14,7 +14,8 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT s.* FROM appstore.order_status AS s
-    WHERE s.order_no = ANY (ARRAY[order_no, appstore.renumbered(order_no)]) AND s.environment = environment AND (v_key.bundle_ids IS NULL OR s.bundle_id = ANY (v_key.bundle_ids));
+    WHERE s.order_no = ANY (ARRAY[order_no, appstore.renumbered(order_no)]) AND s.environment = environment
+      AND (v_key.bundle_ids IS NULL OR s.bundle_id = ANY (v_key.bundle_ids));
 END
 $$;
 COMMENT ON FUNCTION appstore.api_order IS
