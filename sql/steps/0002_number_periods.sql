@@ -1,4 +1,5 @@
--- breaking: a worker of the release before would number periods, and read tokens, in the old way
+-- breaking
+-- A worker of the release before would number periods, and read tokens, in the old way.
 -- Numbers of periods become UUIDs of version 8, so that any token of an app names an order or a user: those that apps derive have version 5.
 UPDATE appstore.transactions
 SET period_no = overlay(period_no::text PLACING '8' FROM 15 FOR 1)::uuid,
