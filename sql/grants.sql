@@ -82,7 +82,7 @@ GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics, app
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
     appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consumption_counted, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
-    appstore.owner_links, appstore.contracts,
+    appstore.owner_links, appstore.user_tokens, appstore.forgotten_users, appstore.contracts,
     appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
     appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.outbox_status,
@@ -111,7 +111,7 @@ GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, 
 
 -- operator repairs through functions.
 GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.discard_event, appstore.requeue, appstore.discard, appstore.begin_repair,
-    appstore.count_repair, appstore.stop_repair, appstore.link_owner, appstore.unlink_owner, appstore.forget,
+    appstore.count_repair, appstore.stop_repair, appstore.set_user_token, appstore.link_owner, appstore.unlink_owner, appstore.forget,
     appstore.answer_consumption, appstore.consumption_answered, appstore.consumption_documents, appstore.give_consent,
     appstore.withdraw_consent, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key, appstore.enable_feed,
     appstore.disable_feed, appstore.set_consumer, appstore.remove_consumer, appstore.make_endpoint, appstore.change_endpoint,
@@ -131,14 +131,14 @@ GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notification
     ON appstore.retention TO appstore_operator;
 
 -- backend: the shop's own backend, by SQL.
-GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.link_owner, appstore.unlink_owner, appstore.answer_consumption,
+GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.set_user_token, appstore.link_owner, appstore.unlink_owner, appstore.answer_consumption,
     appstore.consumption_answered, appstore.give_consent, appstore.withdraw_consent, appstore.entitlements_at, appstore.take, appstore.set_consumer, appstore.remove_consumer TO appstore_backend;
 GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, appstore.feed_consumers, appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.effects,
     appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
 
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.
 GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_order, appstore.api_user_orders,
-    appstore.api_link_owner, appstore.api_submit_transaction, appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements,
+    appstore.api_set_user_token, appstore.api_link_owner, appstore.api_submit_transaction, appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements,
     appstore.api_subscription, appstore.api_receipt_charges, appstore.api_receipt_question, appstore.api_feed, appstore.api_feed_entry,
     appstore.feed_end, appstore.api_consumer, appstore.api_set_consumer, appstore.api_remove_consumer, appstore.api_consumption,
     appstore.api_answer_consumption, appstore.api_give_consent, appstore.api_withdraw_consent, appstore.api_request_apple,

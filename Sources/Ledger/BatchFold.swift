@@ -89,4 +89,10 @@ package struct BatchFold: Sendable {
         guard let owner = merged.posts[key]?.owner else { return .unknown }
         return key.isUser(owner) ? nil : .conflict
     }
+
+    /// Whether the event's post names a purchase that is the user's now and was a forgotten user's.
+    package func takesOver(_ event: EventFacts, after merged: MergeResult) -> Bool {
+        guard let key = event.namingPost?.key, let post = merged.posts[key], post.wasForgotten else { return false }
+        return post.owner.map(key.isUser) ?? false
+    }
 }

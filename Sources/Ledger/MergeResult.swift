@@ -17,14 +17,17 @@ package struct MergeResult: Sendable {
 
     /// A client's post, as the ledger has it.
     package struct KnownPost: Hashable, Sendable {
-        /// The user of the order that the named transaction pays, else of its contract; nil where there is none.
+        /// The user of the order that the named transaction pays, unless forgotten, else of its contract; nil where there is none.
         package var owner: String?
         /// The first event with the post, in this batch or an earlier one.
         package var firstEventID: Int64
+        /// Whether a user who was forgotten owned the contract.
+        package var wasForgotten: Bool
 
-        package init(owner: String?, firstEventID: Int64) {
+        package init(owner: String?, firstEventID: Int64, wasForgotten: Bool = false) {
             self.owner = owner
             self.firstEventID = firstEventID
+            self.wasForgotten = wasForgotten
         }
     }
 

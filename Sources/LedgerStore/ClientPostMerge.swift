@@ -18,7 +18,8 @@ enum ClientPostMerge {
         )
     }
 
-    /// Returns the keys with first_event_id and owner. The owner is null where the post names no transaction, or the transaction has no owner.
+    /// Returns the keys with first_event_id, owner and was_forgotten. The owner is null where the post names no transaction, or the transaction
+    /// has no owner.
     /// Runs after orders and contracts are derived.
     static func find(_ keys: [ClientPost.Key]) -> Statement {
         .findClientPosts(

@@ -102,7 +102,11 @@ package enum LedgerMerger {
                 isReceipt: try row.decode("is_receipt"),
                 transactionID: try row.decode("transaction_id")
             )
-            merged.posts[key] = MergeResult.KnownPost(owner: try row.decode("owner"), firstEventID: try row.decode("first_event_id"))
+            merged.posts[key] = MergeResult.KnownPost(
+                owner: try row.decode("owner"),
+                firstEventID: try row.decode("first_event_id"),
+                wasForgotten: try row.decode("was_forgotten")
+            )
         }
     }
 

@@ -69,16 +69,17 @@ package struct EventProcessor: Sendable {
             case .facts(let facts, let labels):
                 let result = fold.result(of: facts, after: merged)
                 let doubt = fold.ownershipDoubt(of: facts, after: merged)
-                return .outcome(Outcome(Outcome.Result(result), reason: Self.reason(facts, doubt), labels: labels))
+                let remark = fold.takesOver(facts, after: merged) ? "former_owner_forgotten" : facts.remark
+                return .outcome(Outcome(Outcome.Result(result), reason: Self.reason(facts, doubt, remark), labels: labels))
             }
         }
     }
 
     /// For a posted receipt, a doubt about the owner comes first: the post asks for ownership, and the event shows everything else.
-    private static func reason(_ facts: EventFacts, _ doubt: OwnershipDoubt?) -> String? {
+    private static func reason(_ facts: EventFacts, _ doubt: OwnershipDoubt?, _ remark: String?) -> String? {
         // An owner that is unknown now may come with a later event.
         let doubt = facts.awaitedReceipts.isEmpty || doubt == .conflict ? doubt?.rawValue : nil
-        return (facts.namingPost?.key.isReceipt == true ? doubt : nil) ?? facts.unhandledReason ?? doubt ?? facts.remark
+        return (facts.namingPost?.key.isReceipt == true ? doubt : nil) ?? facts.unhandledReason ?? doubt ?? remark
     }
 }
 

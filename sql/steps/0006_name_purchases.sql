@@ -104,7 +104,7 @@ FROM refunds AS r WHERE e.effect_id = r.effect_id AND r.place = 1;
 COMMENT ON COLUMN appstore.transactions.purchase_date IS
     'When it was bought. Of a copy of what is kept the originalPurchaseDate: Apple gives the date of the restore as its purchaseDate.';
 COMMENT ON COLUMN appstore.transactions.period_no IS
-    'UUIDv5 of the purchase, which all transactions of one purchase have: of a period of a subscription, of the first transaction of what is kept, of '
+    'UUIDv8 of the purchase, which all transactions of one purchase have: of a period of a subscription, of the first transaction of what is kept, of '
     'a consumable. Its order number where no token pays for it.';
 COMMENT ON COLUMN appstore.refund_requests.kind IS
     'asked: Apple asks how the purchase was consumed; refunded and declined: Apple has decided; reversed: it has taken the refund back.';

@@ -101,9 +101,9 @@ COMMENT ON COLUMN appstore.transactions.first_token_signed_date IS
     'With first_token_hash the version of that fact; null where it is the JWS half itself, as of most transactions.';
 COMMENT ON COLUMN appstore.transactions.first_token_hash IS 'See first_token_signed_date.';
 COMMENT ON COLUMN appstore.transactions.app_account_token IS
-    'The order that Apple''s latest statement names; null also for a version 5 UUID, which is no order''s number but may be a period''s.';
+    'The order or user that Apple''s latest statement names; null also for a version 8 UUID, which is no token but may be a period''s number.';
 COMMENT ON COLUMN appstore.transactions.period_no IS
-    'UUIDv5 of the purchase, which all transactions of one purchase have: of a period of a subscription, of the first transaction of what is kept, of '
+    'UUIDv8 of the purchase, which all transactions of one purchase have: of a period of a subscription, of the first transaction of what is kept, of '
     'a consumable. Its order number where no token pays for it.';
 COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
 COMMENT ON COLUMN appstore.transactions.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';

@@ -3,7 +3,7 @@
 CREATE TABLE appstore.orders (
     environment            appstore.environment NOT NULL,
     order_no               uuid        NOT NULL,
-    -- Given by the shop when it made the order.
+    -- Given by the shop when it made the order; else user_id is derived.
     user_id                text        COLLATE "C",
     product_id             text        COLLATE "C",
     bundle_id              text        COLLATE "C",
@@ -25,8 +25,7 @@ CREATE TABLE appstore.orders (
     CONSTRAINT orders_paid_by_a_period CHECK (
         (status = 'pending') = (period_no IS NULL) AND (period_no IS NULL) = (transaction_id IS NULL)
         AND (period_no IS NULL) = (paid_at IS NULL) AND (period_no IS NULL) = (original_transaction_id IS NULL)),
-    CONSTRAINT orders_made_for_a_user CHECK (
-        CASE WHEN ordered_at IS NULL THEN user_id IS NULL OR (order_no = period_no) IS TRUE ELSE user_id IS NOT NULL END),
+    CONSTRAINT orders_made_for_a_user CHECK (ordered_at IS NULL OR user_id IS NOT NULL),
     CONSTRAINT orders_reason_is_known CHECK (reason = 'product_mismatch')
 );
 COMMENT ON TABLE appstore.orders IS
@@ -69,7 +68,7 @@ COMMENT ON COLUMN appstore.ownership_claims.kind IS 'The origin of the claim.';
 COMMENT ON COLUMN appstore.ownership_claims.effective_at IS 'From when it counts.';
 COMMENT ON COLUMN appstore.ownership_claims.source_id IS
     'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the '
-    'transaction.';
+    'transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows.';
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims (user_id);
 
 CREATE TABLE appstore.owner_links (
@@ -96,6 +95,31 @@ COMMENT ON COLUMN appstore.owner_links.import_id IS
     'The import whose file named the user; null for a command. Such a link never counts where an order was paid before it.';
 CREATE INDEX owner_links_by_contract ON appstore.owner_links (original_transaction_id);
 CREATE INDEX owner_links_by_user ON appstore.owner_links (user_id);
+
+CREATE TABLE appstore.user_tokens (
+    token   uuid        NOT NULL PRIMARY KEY,
+    user_id text        NOT NULL COLLATE "C",
+    set_at  timestamptz NOT NULL,
+    actor   text        NOT NULL,
+    CONSTRAINT user_tokens_user_is_a_name CHECK (char_length(user_id) BETWEEN 1 AND 255)
+);
+COMMENT ON TABLE appstore.user_tokens IS
+    'Commands of the shop or an operator: this appAccountToken means this user, in both environments, before and after. No order has such a '
+    'number. A row changes only where its user is forgotten, and where the token is set again afterwards.';
+COMMENT ON COLUMN appstore.user_tokens.token IS 'The appAccountToken that the app gives for each purchase of the user.';
+COMMENT ON COLUMN appstore.user_tokens.set_at IS 'When the command was given.';
+COMMENT ON COLUMN appstore.user_tokens.actor IS 'Who called appstore.set_user_token.';
+-- appstore.forget
+CREATE INDEX user_tokens_by_user ON appstore.user_tokens (user_id);
+
+CREATE TABLE appstore.forgotten_users (
+    alias        text        NOT NULL COLLATE "C" PRIMARY KEY,
+    forgotten_at timestamptz NOT NULL
+);
+COMMENT ON TABLE appstore.forgotten_users IS
+    'The aliases that appstore.forget has written for users: a post that came later may claim what was theirs.';
+COMMENT ON COLUMN appstore.forgotten_users.alias IS 'forgotten: and a random UUID, which stands in the place of the user.';
+COMMENT ON COLUMN appstore.forgotten_users.forgotten_at IS 'When the user was forgotten.';
 
 CREATE TABLE appstore.contracts (
     environment                    appstore.environment NOT NULL,

@@ -4,13 +4,14 @@ SELECT first.environment,
        CASE WHEN u.order_no <> u.period_no THEN 'order_unknown'
             WHEN named.product_id <> t.product_id THEN 'product_mismatch'
             WHEN named.bundle_id <> t.bundle_id THEN 'bundle_mismatch'
+            WHEN named.order_no IS NOT NULL AND named.ordered_at IS NULL THEN 'order_unknown'
             WHEN named.order_no IS NOT NULL THEN 'order_paid_before'
-            WHEN posted.user_id IS NOT NULL THEN 'too_late'
             ELSE 'no_user' END AS reason,
-       CASE WHEN u.order_no <> u.period_no THEN 'create_order'
-            WHEN coalesce(named.order_no::text, posted.user_id) IS NOT NULL THEN 'link_owner_or_refund'
-            ELSE 'post_within_72_hours' END AS resolution,
-       coalesce(named.order_no, u.order_no) AS order_no, coalesce(named.user_id, posted.user_id) AS user_id, NULL::text AS owner_user_id,
+       CASE WHEN u.order_no <> u.period_no THEN 'create_order_or_set_user_token'
+            WHEN named.order_no IS NOT NULL AND named.ordered_at IS NULL THEN 'set_user_token'
+            WHEN named.order_no IS NOT NULL THEN 'link_owner_or_refund'
+            ELSE 'post_or_link_owner' END AS resolution,
+       coalesce(named.order_no, u.order_no) AS order_no, named.user_id, NULL::text AS owner_user_id,
        u.transaction_id, first.original_transaction_id, u.paid_product_id AS product_id, u.paid_at AS purchase_date,
        named.product_id AS ordered_product_id, named.bundle_id AS ordered_bundle_id, first.periods
 FROM (
@@ -31,15 +32,9 @@ LEFT JOIN LATERAL (
     WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0
 ) AS t ON true
 LEFT JOIN LATERAL (
-    SELECT n.order_no, n.user_id, n.product_id, n.bundle_id FROM appstore.orders AS n
+    SELECT n.order_no, n.user_id, n.product_id, n.bundle_id, n.ordered_at FROM appstore.orders AS n
     WHERE n.order_no = t.first_token AND n.environment = u.environment AND u.order_no = u.period_no OFFSET 0
 ) AS named ON true
-LEFT JOIN LATERAL (
-    SELECT p.user_id FROM appstore.client_posts AS p
-    WHERE p.original_transaction_id = u.original_transaction_id AND p.environment = u.environment AND NOT p.is_receipt
-      AND u.order_no = u.period_no
-    ORDER BY p.received_at, p.event_id LIMIT 1
-) AS posted ON true
 UNION ALL
 -- 2. Orders whose payment belongs to another user: another product was bought than the ordered one.
 SELECT n.environment, CASE WHEN n.product_id <> t.product_id THEN 'product_mismatch' ELSE 'bundle_mismatch' END, 'link_owner_or_refund',
@@ -60,8 +55,8 @@ WHERE n.reason IS NOT NULL
                     AND l.effective_at >= t.purchase_date)
 UNION ALL
 -- 3. Posts of purchases that belong to another user, or to a family member and came too late: see appstore.derive_conflicts.
-SELECT p.environment, p.conflict, 'link_owner', t.order_no, p.user_id, coalesce(o.user_id, m.user_id), t.transaction_id,
-       p.original_transaction_id, t.product_id, t.purchase_date, NULL, NULL, 1
+SELECT p.environment, p.conflict, 'link_owner', t.order_no, p.user_id,
+       coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, m.user_id), t.transaction_id, p.original_transaction_id, t.product_id, t.purchase_date, NULL, NULL, 1
 FROM appstore.client_posts AS p
 CROSS JOIN LATERAL (
     SELECT m.user_id, m.current_transaction_id FROM appstore.contracts AS m
@@ -75,17 +70,19 @@ LEFT JOIN LATERAL (
     SELECT o.user_id FROM appstore.orders AS o
     WHERE o.order_no = t.order_no AND o.environment = p.environment AND p.transaction_id IS NOT NULL OFFSET 0
 ) AS o ON true
-WHERE p.conflict IS NOT NULL;
+WHERE p.conflict IS NOT NULL AND NOT starts_with(p.user_id, 'forgotten:');
 COMMENT ON VIEW appstore.unmatched IS
     'Cases that need an operator''s decision: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of '
     'purchases that belong to another user. A row disappears when the resolution has been carried out.';
 COMMENT ON COLUMN appstore.unmatched.reason IS
-    'order_unknown: paid with an order number that the shop has not made; product_mismatch, bundle_mismatch: what was bought is not what the order '
-    'is for; order_paid_before: the order paid another purchase; no_user: nothing names a user; too_late: posted more than 72 hours after the '
-    'purchase, or by a family member; owner_conflict: user_id posted what belongs to owner_user_id.';
+    'order_unknown: paid with a token that is neither an order that the shop has made nor a user''s; product_mismatch, bundle_mismatch: what was bought is not what the order '
+    'is for; order_paid_before: the order paid another purchase; no_user: nothing names a user; too_late: a family member''s, posted more than 72 '
+    'hours after the purchase; owner_conflict: user_id posted what belongs to owner_user_id.';
 COMMENT ON COLUMN appstore.unmatched.resolution IS
-    'create_order: with order_no; post_within_72_hours: the app posts a purchase within 72 hours of it, or call link_owner; link_owner_or_refund: '
-    'call link_owner if it is for user_id, or refund; link_owner: call it for user_id, or for owner_user_id to confirm.';
+    'create_order_or_set_user_token: make the order with order_no, or say whose token it is; set_user_token: say whose token order_no is, which '
+    'several purchases have; post_or_link_owner: the app posts the purchase, or call link_owner; link_owner_or_refund: call link_owner if it is '
+    'for user_id, or refund; link_owner: call it for user_id, or for owner_user_id to confirm. Where a purchase has no user, a post of it always '
+    'settles it, too.';
 COMMENT ON COLUMN appstore.unmatched.user_id IS 'The user who ordered or posted it.';
 COMMENT ON COLUMN appstore.unmatched.owner_user_id IS 'The other user, to whom the purchase belongs today.';
 COMMENT ON COLUMN appstore.unmatched.product_id IS 'The product that was bought.';

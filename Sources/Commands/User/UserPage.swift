@@ -111,11 +111,14 @@ struct UserPage {
         let persons = [("user_id", "named by"), ("owner_user_id", "belongs to")].compactMap { member, words in
             row.word(member).flatMap { $0 == user ? nil : "\(words) \($0)" }
         }
+        let (no, contract) = (row.word("order_no") ?? "", row.word("original_transaction_id") ?? "")
         let resolution =
-            row.word("resolution") == "create_order"
-            ? "make the order \(row.word("order_no") ?? "")"
-            : UserCommand.link(row.word("original_transaction_id") ?? "", in: environment, to: user)
-                + (row.word("resolution") == "link_owner_or_refund" ? ", or refund it" : "")
+            switch row.word("resolution") {
+            case "create_order_or_set_user_token": "make the order \(no), or say whose token it is"
+            case "set_user_token": "say whose token \(no) is"
+            case "link_owner_or_refund": UserCommand.link(contract, in: environment, to: user) + ", or refund it"
+            default: UserCommand.link(contract, in: environment, to: user)
+            }
         return "purchase \(row.word("transaction_id") ?? "") of \(row.word("product_id") ?? ""): "
             + ([row.word("reason") ?? ""] + persons).joined(separator: ", ") + "; \(resolution)"
     }

@@ -81,7 +81,38 @@ extension Problem {
         "An order with this number exists for another user, product or app."
     )
     /// Status 409 for a purchase of another user. It discloses nothing else.
-    static let ownerConflict = Problem(409, "owner-conflict", "Owned by another user", "The purchase belongs to another user.")
+    static let ownerConflict = Problem(
+        409,
+        "owner-conflict",
+        "Owned by another user",
+        """
+        The purchase belongs to another user: by its token, a link, or an earlier post. To move it, use PUT \
+        /v1/contracts/{originalTransactionId}/owner or appstore.link_owner.
+        """
+    )
+    /// Status 409 for an order number that means a user.
+    static let orderNumberIsToken = Problem(
+        409,
+        "order-conflict",
+        "Order number in use",
+        "The number is the token of a user, whose purchases need no order. Without orderNo, the order gets a new number."
+    )
+    /// Status 409 for a token that is the number of an order.
+    static let tokenIsOrder = Problem(
+        409,
+        "token-in-use",
+        "Token in use",
+        "The token is the number of an order. Give the user another one.",
+        extensions: ["means": "order"]
+    )
+    /// Status 409 for a token of another user. It discloses nothing else.
+    static let tokenOfAnother = Problem(
+        409,
+        "token-in-use",
+        "Token in use",
+        "The token means another user. Give each user a token of their own.",
+        extensions: ["means": "user"]
+    )
 
     /// Status 422 for a transaction that is not genuine, or not for this app and environment.
     static func transactionRejected(reason: String) -> Problem {

@@ -21,7 +21,7 @@ struct OrdersEndpoint: Sendable {
             user: try body.requiredText("user"),
             product: try body.requiredText("product"),
             bundleID: try request.key.bundleID(named: body.text("bundleId")),
-            no: try body.orderNumber("orderNo")
+            no: try body.token("orderNo")
         )
         guard let (order, isNew) = try await store.makeOrder(orderRequest, key: request.key) else { throw .orderConflict }
         return .json(order.json, status: isNew ? .created : .ok)

@@ -83,11 +83,11 @@ struct RequestObject {
         return text
     }
 
-    /// An optional order number: a UUID, but not of version 5 (RFC 9562, section 5.5), which orders of renewals use.
-    func orderNumber(_ name: String) throws(Problem) -> UUID? {
+    /// An optional appAccountToken, such as an order number: a UUID, but not of version 8 (RFC 9562, section 5.8), which orders of renewals use.
+    func token(_ name: String) throws(Problem) -> UUID? {
         guard let text = try text(name) else { return nil }
-        guard let uuid = UUID(uuidString: text), uuid.uuid.6 >> 4 != 5 else {
-            throw .invalidMember(name, "\(name) must be a UUID, and not one of version 5, as the orders of renewals have.")
+        guard let uuid = UUID(uuidString: text), uuid.uuid.6 >> 4 != 8 else {
+            throw .invalidMember(name, "\(name) must be a UUID, and not one of version 8, as the orders of renewals have.")
         }
         return uuid
     }

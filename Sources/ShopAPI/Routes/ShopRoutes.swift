@@ -26,6 +26,7 @@ struct ShopRoutes: Sendable {
         add(.POST, "/v1/orders", .createOrders, orders.make, to: &routes)
         add(.GET, "/v1/orders/{orderNo}", .readOrders, orders.order, to: &routes)
         add(.GET, "/v1/users/{user}/orders", .readOrders, orders.orders, to: &routes)
+        add(.PUT, "/v1/users/{user}/token", .createOrders, TokenEndpoint(store: store).set, to: &routes)
         add(.POST, "/v1/transactions", .submitTransactions, transactions.submit, to: &routes)
         add(.POST, ReceiptsEndpoint.path, .submitReceipts, receipts.submit, to: &routes)
         add(.GET, "/v1/events/{id}", .readEvents, reading.event, to: &routes)

@@ -66,8 +66,8 @@ extension JSONValue {
     /// How to set the owner of a purchase without one.
     static var ownerHint: JSONValue {
         """
-        The purchase names no order, and no user claimed it within 72 hours. Set its owner with \
-        PUT /v1/contracts/{originalTransactionId}/owner or appstore.link_owner.
+        The purchase names no user, and the post did not make one its owner: a family member's transaction is claimed by a post within 72 \
+        hours of it. Set its owner with PUT /v1/contracts/{originalTransactionId}/owner or appstore.link_owner.
         """
     }
 }

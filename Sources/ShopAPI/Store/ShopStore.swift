@@ -36,6 +36,7 @@ struct ShopStore: Sendable {
         return try await rows(statement, for: .createOrders) { rows in
             let row = rows[rows.startIndex]
             let result: String = try row.decode("result")
+            if result == "user_token" { throw Problem.orderNumberIsToken }
             guard result != "conflict" else { return nil }
             return (try Order(row), result == "made")
         }
@@ -131,6 +132,17 @@ struct ShopStore: Sendable {
             userID: user
         )
         return try await rows(statement, for: .linkContracts) { try $0[$0.startIndex].decode(0) }
+    }
+
+    /// Says that a token means a user. Status 409 where it means an order or another user.
+    func setToken(_ token: UUID, of user: String, key: KeyScope) async throws(Problem) {
+        let statement = Statement.apiSetUserToken(keyHash: key.hash, token: token, userID: user)
+        let result: String = try await rows(statement, for: .createOrders) { try $0[$0.startIndex].decode(0) }
+        switch result {
+        case "order": throw .tokenIsOrder
+        case "user": throw .tokenOfAnother
+        default: return
+        }
     }
 
     /// - Parameter verb: the verb that the statement needs; nil for a statement without a key.

@@ -52,6 +52,7 @@ struct APIRoleTests {
             "SELECT appstore.api_remove_consumer(\(key), 'mailer')",
             "SELECT appstore.api_give_consent(\(key), 'anna', 'terms')",
             "SELECT appstore.api_withdraw_consent(\(key), 'anna')",
+            "SELECT appstore.api_set_user_token(\(key), gen_random_uuid(), 'mallory')",
         ]
     }
 

@@ -26,14 +26,42 @@ struct ClaimTests {
         }
     }
 
-    @Test(arguments: [(3.0, nil), (3.00001, .unknown), (-1, nil)] as [(Double, OwnershipDoubt?)])
-    func `a user who posts a charge without token within 72 hours owns it`(day: Double, doubt: OwnershipDoubt?) async throws {
+    @Test(arguments: [(3, "client anna 0"), (4, "restored anna 4"), (-1, "client anna 0")] as [(Double, String)], [true, false])
+    func `a user who posts a charge owns it, within 72 hours from the purchase, later from the post`(
+        post: (day: Double, claim: String),
+        hasToken: Bool
+    ) async throws {
         try await LedgerFixture.with { ledger in
-            let answer = try await ledger.submit(charge, by: "anna", onDay: day)
-            #expect(answer == doubt)
-            let owner = doubt == nil ? "anna" : "-"
-            #expect(try await ledger.contracts() == ["1000 \(owner) 1000 30"])
-            #expect(try await ledger.orders() == ["1000 \(owner) paid period"])
+            let charge = charge.with { $0.token = hasToken ? first : nil }
+            #expect(try await ledger.submit(charge, by: "anna", onDay: post.day) == nil)
+            #expect(try await ledger.claims() == ["1000 \(post.claim)"])
+            #expect(try await ledger.contracts() == ["1000 anna 1000 30"])
+            #expect(try await ledger.orders() == ["1000 anna paid \(hasToken ? "token" : "period")"])
+            let numbers = try await ledger.database.lines("SELECT transaction_id FROM appstore.user_orders WHERE user_id = 'anna'")
+            #expect(numbers == ["1000"])
+            #expect(try await ledger.submit(charge, by: "berta", onDay: 6, eventID: 2) == .conflict)
+            #expect(try await ledger.unmatched() == ["1000 owner_conflict link_owner berta"])
+        }
+    }
+
+    @Test func `a late post claims nothing from an owner, and what an order did not pay`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await ledger.createOrder(first, user: "anna", product: "coins")
+            let coins = Facts.Charge(product: "coins", "2000", type: .consumable, onDay: 0, token: first)
+            let again = Facts.Charge(product: "coins", "2001", type: .consumable, onDay: 1, token: first)
+            try await ledger.merge(coins, again)
+            #expect(try await ledger.submit(coins, by: "berta", onDay: 9) == .conflict)
+            #expect(try await ledger.submit(again, by: "anna", onDay: 9, eventID: 2) == nil)
+            #expect(try await ledger.orders() == ["2000 anna paid token", "2001 anna paid period"])
+        }
+    }
+
+    @Test func `an order that is made after the post has its own user`() async throws {
+        try await LedgerFixture.with { ledger in
+            #expect(try await ledger.submit(charge.with { $0.token = first }, by: "berta", onDay: 5) == nil)
+            try await ledger.createOrder(first, user: "anna")
+            #expect(try await ledger.claims() == ["1000 order anna 0"])
+            #expect(try await ledger.orders() == ["1000 anna paid token"])
         }
     }
 
@@ -72,10 +100,10 @@ struct ClaimTests {
         }
     }
 
-    @Test func `a charge whose token has no order yet has no owner`() async throws {
+    @Test func `a charge whose token has no order yet belongs to the posting user until the order is made`() async throws {
         try await LedgerFixture.with { ledger in
             let charge = Facts.Charge("1000", onDay: 0, token: first)
-            #expect(try await ledger.submit(charge, by: "berta", onDay: 0) == .unknown)
+            #expect(try await ledger.submit(charge, by: "berta", onDay: 0) == nil)
             try await ledger.createOrder(first, user: "anna")
             #expect(try await ledger.contracts() == ["1000 anna 1000 30"])
             #expect(try await ledger.submit(charge, by: "berta", onDay: 0) == .conflict)
@@ -131,6 +159,7 @@ struct ClaimTests {
     @Test func `a family member's contract pays no order, and can be posted or linked`() async throws {
         try await LedgerFixture.with { ledger in
             let shared = charge.with { $0.ownership = .familyShared }
+            #expect(try await ledger.submit(shared, by: "berta", onDay: 3.1, eventID: 2) == .unknown)
             #expect(try await ledger.submit(shared, by: "carla", onDay: 1) == nil)
             #expect(try await ledger.contracts() == ["1000 carla 1000 30"])
             try await ledger.link("1000", to: "dora", onDay: 5)

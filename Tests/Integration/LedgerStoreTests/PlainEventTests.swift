@@ -25,6 +25,7 @@ struct PlainEventTests {
     }
 
     private static let token = UUID()
+    private static let otherToken = UUID()
     private static let purchase = Facts.Charge("1000", onDay: 0)
     private static let renewal = Facts.Charge("1001", onDay: 30)
 
@@ -40,6 +41,25 @@ struct PlainEventTests {
 
     static let cases = [
         Case("a renewal, and nothing else") { [try event(purchase), try event(renewal)] },
+        Case(
+            "a renewal with the user's token of the purchase, and one with another user's",
+            after: { ledger in
+                try await ledger.setToken(token, of: "anna")
+                try await ledger.setToken(otherToken, of: "berta")
+            }
+        ) {
+            let tokens = [token, token, otherToken, otherToken, token]
+            return try tokens.enumerated().map { index, token in
+                try event(Facts.Charge("\(1000 + index)", onDay: Double(30 * index), token: token))
+            }
+        },
+        Case(
+            "a renewal with a user's token after a link",
+            after: { ledger in
+                try await ledger.setToken(token, of: "anna")
+                try await ledger.link("1000", to: "berta", onDay: 10)
+            }
+        ) { [try event(purchase.with { $0.token = token }), try event(renewal.with { $0.token = token })] },
         Case("an earlier period that comes late") {
             [try event(purchase), try event(Facts.Charge("1002", onDay: 60)), try event(renewal)]
         },

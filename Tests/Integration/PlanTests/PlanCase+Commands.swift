@@ -10,6 +10,13 @@ extension PlanCase {
         .statement("create_order that a charge names", as: "appstore_backend") {
             "SELECT appstore.create_order(\("user \($0)"), 'p', \(PlanScene.token($0 + PlanScene.unordered)))"
         },
+        .statement("set_user_token", as: "appstore_backend") { "SELECT appstore.set_user_token(gen_random_uuid(), \("user \($0)"))" },
+        .statement("set_user_token that a charge names", as: "appstore_backend") {
+            "SELECT appstore.set_user_token(\(PlanScene.token($0 + PlanScene.unordered)), \("user \($0)"))"
+        },
+        .statement("api_set_user_token", as: "appstore_api") {
+            "SELECT appstore.api_set_user_token(\(keyHash($0)), gen_random_uuid(), \("user \($0)"))"
+        },
         .statement("link_owner", as: "appstore_backend") {
             "SELECT appstore.link_owner('Production', \("\($0)"), \("new user \($0)"))"
         },

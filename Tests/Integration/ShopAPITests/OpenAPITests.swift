@@ -14,7 +14,7 @@ struct OpenAPITests {
         .malformedRequest, .malformedPath, .notJSON, .notAnObject, .invalidMember("a", "b"), .unknownMember(known: []),
         .invalidParameter("a", "b"), .unknownParameter(known: []), .unauthorized, .verbNotCovered(.createOrders), .environmentNotCovered,
         .appNotCovered, .notFound, .noSuchEvent, .noSuchOrder, .noSuchContract, .methodNotAllowed(allow: "GET"), .requestTimeout,
-        .orderConflict,
+        .orderConflict, .orderNumberIsToken, .tokenIsOrder, .tokenOfAnother,
         .ownerConflict, .lengthRequired, .contentTooLarge(limit: 1), .unsupportedMediaType, .contentEncodingRefused, .expectationFailed,
         .transactionRejected(reason: "r"), .receiptRejected(reason: "r"), .headTooLarge, .internalError, .transferCodingUnknown,
         .tooManyBytes, .tooManyWaiting, .shuttingDown, .databaseUnavailable(retryAfter: 1), .noSuchEntry, .noSuchConsumer, .feedOff,

@@ -27,6 +27,13 @@ struct ScopeTests {
 
     static let operations = [
         Operation(verb: .createOrders, method: "POST", path: "/v1/orders", json: order, statuses: [201]),
+        Operation(
+            verb: .createOrders,
+            method: "PUT",
+            path: "/v1/users/ann/token",
+            json: #"{"token":"6f1c9a52-0d7e-4d7b-9c55-6a2f3a1f8e02"}"#,
+            statuses: [200]
+        ),
         Operation(verb: .readOrders, method: "GET", path: "/v1/orders/6f1c9a52-0d7e-4d7b-9c55-6a2f3a1f8e01", statuses: [404]),
         Operation(verb: .readOrders, method: "GET", path: "/v1/users/ann/orders", statuses: [200]),
         Operation(verb: .submitTransactions, method: "POST", path: "/v1/transactions", json: transaction, statuses: [202]),

@@ -54,14 +54,30 @@ struct ClientTransactionTests {
         }
     }
 
-    @Test func `a purchase that is posted too late has no owner, with the reason owner_unknown`() async throws {
+    @Test func `a family member's purchase that is posted too late has no owner, with the reason owner_unknown`() async throws {
         let post = try ClientPost()
+        let shared = try post.jws { $0["inAppOwnershipType"] = "FAMILY_SHARED" }
         let late = post.transaction.purchaseDate.advanced(by: .seconds(72 * 3600) + .milliseconds(1))
         try await WorkerScene.with { scene in
-            let event = try await scene.receive(client: post.body(), at: late)
+            let event = try await scene.receive(client: post.body(shared), at: late)
             #expect(try await scene.outcome(of: event) == "applied owner_unknown")
-            let withoutUser = try await scene.receive(client: post.body(user: nil), at: late)
+            let withoutUser = try await scene.receive(client: post.body(shared, user: nil), at: late)
             #expect(try await scene.outcome(of: withoutUser) == "superseded")
+        }
+    }
+
+    @Test func `a purchase of a forgotten user is the next user's who posts it, with the reason former_owner_forgotten`() async throws {
+        let post = try ClientPost()
+        try await WorkerScene.with { scene in
+            _ = try await scene.outcome(of: scene.receive(client: post.body(user: "anna")))
+            try await scene.database.withConnection { connection in
+                _ = try await connection.execute("SELECT appstore.forget('anna')")
+                _ = try await connection.execute("UPDATE appstore.forgotten_users SET forgotten_at = '2000-01-01'")
+            }
+            let berta = try await scene.receive(client: post.body(user: "berta"), at: SignedScene.now.advanced(by: .seconds(1)))
+            #expect(try await scene.outcome(of: berta) == "applied former_owner_forgotten")
+            let carla = try await scene.receive(client: post.body(user: "carla"), at: SignedScene.now.advanced(by: .seconds(2)))
+            #expect(try await scene.outcome(of: carla) == "applied owner_conflict")
         }
     }
 

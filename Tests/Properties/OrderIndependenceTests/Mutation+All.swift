@@ -19,12 +19,12 @@ extension Mutation {
 
     private static let owners = [
         Mutation(
-            "a post claims a purchase of the last 72 hours only",
-            .function("contract_claims", "interval '72 hours'", becomes: "interval '100 hours'")
+            "a post counts from a purchase of the last 72 hours only",
+            .function("contract_claims", "interval '72 hours', false)", becomes: "interval '100 hours', false)")
         ),
         Mutation(
             "a post claims no contract with an earlier claim",
-            .function("contract_claims", "stated.effective_at <= charge.purchase_date", becomes: "false")
+            .function("contract_claims", "known.effective_at <= CASE WHEN", becomes: "false AND known.effective_at <= CASE WHEN")
         ),
         Mutation(
             "a link that was taken back is no claim",

@@ -114,9 +114,9 @@ extension Mutation {
                 "contract_claims",
                 """
                 AND s.received_at <= charge.purchase_date + interval '72 hours'
-                           AND NOT EXISTS (SELECT FROM appstore.transactions
+                           AND NOT appstore.is_copy
                 """,
-                becomes: "AND NOT EXISTS (SELECT FROM appstore.transactions"
+                becomes: "AND NOT appstore.is_copy"
             )
         ),
         Mutation(
@@ -129,7 +129,7 @@ extension Mutation {
         ),
         Mutation(
             "a post restores only a contract without an earlier claim",
-            .function("contract_claims", "stated.effective_at <= s.received_at", becomes: "false")
+            .function("contract_claims", "THEN charge.purchase_date ELSE s.received_at END\n", becomes: "THEN charge.purchase_date END\n")
         ),
     ]
 

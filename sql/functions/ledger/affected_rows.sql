@@ -6,7 +6,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT found.*
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
-            SELECT t.period_no, t.first_token, t.token_changed, t.left_token, t.order_no, t.app_account_token, t.is_purchased,
+            SELECT t.transaction_id, t.period_no, t.first_token, t.token_changed, t.left_token, t.order_no, t.app_account_token, t.is_purchased,
                    t.original_transaction_id, t.left_contract
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS found
@@ -26,6 +26,14 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT named.order_no
         FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.left_token), (charge.app_account_token)) AS named (order_no)
         WHERE named.order_no IS NOT NULL AND (charge.is_purchased OR charge.token_changed)
+        UNION
+        -- Those that the shop has not made have the user of their contract.
+        SELECT unmade.order_no
+        FROM unnest(p_contract_ids) AS contract (id) CROSS JOIN LATERAL (
+            SELECT o.order_no, o.ordered_at FROM appstore.orders AS o
+            WHERE o.original_transaction_id = contract.id AND o.environment = p_environment AND (o.order_no = o.period_no) IS FALSE OFFSET 0
+        ) AS unmade
+        WHERE unmade.ordered_at IS NULL
         UNION
         SELECT paid.order_no
         FROM moved CROSS JOIN LATERAL (
@@ -69,6 +77,15 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
         ) AS found ON true
+    ), personal AS MATERIALIZED (
+        -- The contracts of purchases that were made with a user's token of this number.
+        SELECT DISTINCT found.original_transaction_id AS id
+        FROM unnest(p_tokens) AS made (token)
+        CROSS JOIN LATERAL (SELECT FROM appstore.user_tokens AS u WHERE u.token = made.token OFFSET 0) AS u
+        CROSS JOIN LATERAL (
+            SELECT t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.first_token = made.token AND t.environment = p_environment OFFSET 0
+        ) AS found
     ), contract AS (
         -- 5. The contracts. That of a consumable, too, although its row is deleted again unless it was posted or linked: a transaction that
         --    learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
@@ -81,14 +98,19 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT elsewhere.original_transaction_id FROM elsewhere WHERE elsewhere.original_transaction_id IS NOT NULL
         UNION -- no charge of the period that paid may be left in it
         SELECT unsure.contract_before FROM unsure WHERE unsure.contract_before IS NOT NULL
+        UNION
+        SELECT personal.id FROM personal
     ), claimed AS (
-        -- 6. Contracts whose claims may differ. A charge concerns claims when it has no token, or another one than before; claims by clients
-        --    and by later tokens depend on more than that.
+        -- 6. Contracts whose claims may differ. A charge concerns claims when it has no token, a user's, or another one than before; claims by
+        --    clients and by tokens depend on more than that.
         SELECT unnest(p_contract_ids) AS id
+        UNION
+        SELECT personal.id FROM personal
         UNION
         SELECT charge.original_transaction_id FROM charge
         WHERE charge.first_token IS NULL
            OR charge.token_changed OR charge.app_account_token <> charge.first_token
+           OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = charge.first_token OFFSET 0)
         UNION
         SELECT charge.left_contract FROM charge WHERE charge.left_contract IS NOT NULL
         UNION
@@ -103,11 +125,12 @@ LANGUAGE sql STABLE ROWS 1 AS $$
               AND c.kind IN ('client', 'token') LIMIT 1
         ) AS delicate
         UNION
-        -- A posted receipt depends on all charges of its contract.
+        -- A posted receipt depends on all charges of its contract, a posted transaction on itself.
         SELECT charge.original_transaction_id
         FROM charge CROSS JOIN LATERAL (
             SELECT FROM appstore.client_posts AS p
-            WHERE p.original_transaction_id = charge.original_transaction_id AND p.environment = p_environment AND p.is_receipt LIMIT 1
+            WHERE p.original_transaction_id = charge.original_transaction_id AND p.environment = p_environment
+              AND (p.is_receipt OR p.transaction_id = charge.transaction_id) LIMIT 1
         ) AS posted
     )
     SELECT ARRAY(SELECT named.order_no FROM named ORDER BY named.order_no),

@@ -48,14 +48,22 @@ BEGIN
               AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL OFFSET 0
         ) AS m
     ), renewed AS MATERIALIZED (
-        -- 2. Of these, new periods. The token, if there is one, is that of the contract's own order, paid by an earlier period, and the
-        --    period has no order yet.
+        -- 2. Of these, new periods. The token, if there is one, is that of the contract's own order, paid by an earlier period, or a user's
+        --    that the purchase before it had (see appstore.contract_claims), and the period has no order yet.
         SELECT c.* FROM candidate AS c
         WHERE c.is_new AND c.fits AND c.order_no = c.period_no
           AND (c.first_token IS NULL OR EXISTS (
                    SELECT FROM appstore.orders AS o
                    WHERE o.order_no = c.first_token AND o.environment = p_environment
-                     AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0))
+                     AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
+               OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
+                   SELECT before.first_token FROM appstore.transactions AS before
+                   WHERE before.original_transaction_id = c.original_transaction_id AND before.environment = p_environment
+                     AND before.purchase_date < c.purchase_date AND before.first_token IS NOT NULL AND before.is_purchased
+                     AND NOT appstore.is_copy(before.environment, before.transaction_id, before.original_transaction_id, before.period_no,
+                                              before.is_subscription, before.product_type)
+                   ORDER BY before.purchase_date DESC, before.expires_date DESC NULLS LAST, length(before.transaction_id) DESC,
+                            before.transaction_id DESC LIMIT 1))
           AND NOT EXISTS (SELECT FROM appstore.orders AS o
                           WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0)
     ), ordered AS (

@@ -52,3 +52,36 @@ END
 $$;
 COMMENT ON FUNCTION appstore.derive_claims IS
     'Derives the claims to these contracts, and the users of the periods of those whose claims changed; returns their ids.';
+
+CREATE OR REPLACE FUNCTION appstore.derive_token_users(p_environment appstore.environment, p_tokens uuid[], p_contracts text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE appstore.orders AS o SET user_id = new.user_id
+    FROM (
+        SELECT unmade.order_no, owner.user_id
+        FROM (
+            SELECT o.order_no, o.user_id, o.original_transaction_id, o.paid_at
+            FROM unnest(p_tokens) AS token (order_no)
+            CROSS JOIN LATERAL (
+                SELECT o.* FROM appstore.orders AS o WHERE o.order_no = token.order_no AND o.environment = p_environment OFFSET 0
+            ) AS o
+            WHERE o.ordered_at IS NULL
+            UNION
+            SELECT o.order_no, o.user_id, o.original_transaction_id, o.paid_at
+            FROM unnest(p_contracts) AS contract (id)
+            CROSS JOIN LATERAL (
+                SELECT o.* FROM appstore.orders AS o
+                WHERE o.original_transaction_id = contract.id AND o.environment = p_environment
+                  AND (o.order_no = o.period_no) IS FALSE OFFSET 0 -- the condition of the index, word for word
+            ) AS o
+            WHERE o.ordered_at IS NULL
+        ) AS unmade
+        LEFT JOIN LATERAL appstore.period_user(p_environment, unmade.original_transaction_id, unmade.paid_at) AS owner ON true
+        WHERE unmade.user_id IS DISTINCT FROM owner.user_id
+    ) AS new
+    WHERE o.order_no = new.order_no AND o.environment = p_environment;
+END
+$$;
+COMMENT ON FUNCTION appstore.derive_token_users IS
+    'Derives the users of the orders that the shop has not made, of these tokens and of these contracts: like a period without a token, such an '
+    'order is that of the owner at the purchase.';

@@ -37,6 +37,9 @@ BEGIN
     IF cardinality(v_affected.claimed) > 0 THEN
         PERFORM appstore.derive_claims(p_environment, v_affected.claimed);
     END IF;
+    IF cardinality(v_affected.unsure) + cardinality(v_affected.claimed) > 0 THEN
+        PERFORM appstore.derive_token_users(p_environment, v_affected.unsure, v_affected.claimed);
+    END IF;
     IF cardinality(v_affected.periods) > 0 THEN
         PERFORM appstore.derive_period_orders(p_environment, v_affected.periods, p_transaction_ids);
     END IF;

@@ -3,13 +3,15 @@
 CREATE OR REPLACE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    -- 1. Delete orders that the shop did not make and no first token names any more, and their twins: only a later token named them.
+    -- 1. Delete orders that the shop did not make and no first token names any more, and their twins: only a later token named them. So
+    --    also those of a user's token, which is no order.
     DELETE FROM appstore.orders AS unmade
     WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
       AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
-      AND NOT EXISTS (SELECT FROM appstore.transactions AS t
-                      WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased
-                        AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id) OFFSET 0);
+      AND (NOT EXISTS (SELECT FROM appstore.transactions AS t
+                       WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased
+                         AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id) OFFSET 0)
+           OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = unmade.order_no OFFSET 0));
     -- 2. Update the others from their payer.
     UPDATE appstore.orders AS o
     SET status = new.status, reason = new.reason, period_no = new.period_no, transaction_id = new.transaction_id,

@@ -39,7 +39,10 @@ COMMENT ON FUNCTION appstore.lock_found_contracts IS
 
 CREATE OR REPLACE FUNCTION appstore.make_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+    v_personal uuid[];
 BEGIN
+    v_personal := ARRAY(SELECT u.token FROM appstore.user_tokens AS u WHERE u.token = ANY (p_tokens) ORDER BY u.token FOR SHARE);
     INSERT INTO appstore.orders AS o (environment, order_no, user_id, product_id, bundle_id, ordered_at)
     SELECT p_environment, token.order_no, ordered.user_id, ordered.product_id, ordered.bundle_id, ordered.ordered_at
     FROM unnest(p_tokens) AS token (order_no)
@@ -48,17 +51,18 @@ BEGIN
         WHERE o.order_no = token.order_no AND o.environment = 'Production' AND p_environment = 'Sandbox' AND o.ordered_at IS NOT NULL
         OFFSET 0
     ) AS ordered ON true
-    WHERE p_environment = 'Production'
-       OR EXISTS (SELECT FROM appstore.transactions AS t
-                  WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
-       OR EXISTS (SELECT FROM appstore.orders AS o WHERE o.order_no = token.order_no AND o.environment = p_environment OFFSET 0)
+    WHERE token.order_no <> ALL (v_personal)
+      AND (p_environment = 'Production'
+           OR EXISTS (SELECT FROM appstore.transactions AS t
+                      WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
+           OR EXISTS (SELECT FROM appstore.orders AS o WHERE o.order_no = token.order_no AND o.environment = p_environment OFFSET 0))
     ORDER BY token.order_no
     ON CONFLICT (order_no, environment) DO UPDATE SET status = o.status WHERE false; -- a lock
 END
 $$;
 COMMENT ON FUNCTION appstore.make_orders IS
     'Locks the orders with these tokens, each named once, and makes the missing rows, in the order of the tokens; in Sandbox under their advisory '
-    'locks, and only rows that a purchase pays.';
+    'locks, and only rows that a purchase pays. Of a user''s token, which is no order, it locks the row that says so.';
 
 CREATE OR REPLACE FUNCTION appstore.lock_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$

@@ -69,12 +69,13 @@ LANGUAGE sql STABLE ROWS 1 AS $$
       AND (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
       AND (ordered.bundle_id IS NULL OR ordered.bundle_id = t.bundle_id)
       AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)
+      AND NOT EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = p_order_no OFFSET 0)
     ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id
     LIMIT 1
 $$;
 COMMENT ON FUNCTION appstore.payer IS
     'The purchase that pays an order: the first one, by (purchase date, transaction id), of which the first transaction''s first known token names '
-    'the order and whose product and app are the ordered ones. The token of a copy pays nothing.';
+    'the order and whose product and app are the ordered ones. The token of a copy pays nothing, nor does a user''s.';
 
 CREATE OR REPLACE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamptz)
 RETURNS TABLE (user_id text)

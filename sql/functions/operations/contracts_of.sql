@@ -19,6 +19,16 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
             WHERE t.app_account_token = o.order_no AND t.environment = o.environment AND t.app_account_token <> t.first_token
         ) AS t
         WHERE o.user_id = contracts_of.user_id AND o.ordered_at IS NOT NULL
+        UNION ALL -- charges that name the user's token
+        SELECT t.environment, t.original_transaction_id, true
+        FROM appstore.user_tokens AS u
+        CROSS JOIN LATERAL (
+            SELECT t.environment, t.original_transaction_id FROM appstore.transactions AS t WHERE t.first_token = u.token
+            UNION ALL
+            SELECT t.environment, t.original_transaction_id FROM appstore.transactions AS t
+            WHERE t.app_account_token = u.token AND t.app_account_token <> t.first_token
+        ) AS t
+        WHERE u.user_id = contracts_of.user_id
         UNION ALL
         SELECT p.environment, p.original_transaction_id, false FROM appstore.client_posts AS p WHERE p.user_id = contracts_of.user_id
     ) AS found (environment, id, is_owned)

@@ -48,6 +48,8 @@ BEGIN
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note, details)
         VALUES (clock_timestamp(), appstore.actor(), 'forget', v_bodies, forget.note,
                 jsonb_build_object('alias', v_alias, 'orders', v_orders, 'contracts', cardinality(v_contracts)));
+        -- Under the locks of the contracts: of posts, those that come from now on may claim them.
+        INSERT INTO appstore.forgotten_users (alias, forgotten_at) VALUES (v_alias, clock_timestamp()) ON CONFLICT (alias) DO NOTHING;
         IF v_is_told AND v_user <> v_alias THEN
             INSERT INTO appstore.tells (kind, ref) VALUES ('forgotten', v_user);
         END IF;

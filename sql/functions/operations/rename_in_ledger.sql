@@ -12,7 +12,7 @@ BEGIN
     -- Before all others, as appstore.link_import_owners locks them: what it links meanwhile is found below.
     UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.user_id = v_user;
     GET DIAGNOSTICS others = ROW_COUNT;
-    -- 1. Lock in the order of every writer: contracts, posts, orders by token. The orders of periods are written under their contract's lock;
+    -- 1. Lock in the order of every writer: contracts, posts, users' tokens, orders by token. The orders of periods are written under their contract's lock;
     --    Sandbox twins of orders are made under an advisory lock, which comes before the rows.
     v_contracts := ARRAY(
         SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c
@@ -25,6 +25,10 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(made.order_no::text, 0))
     FROM (SELECT DISTINCT o.order_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
           ORDER BY o.order_no) AS made;
+    UPDATE appstore.user_tokens AS u SET user_id = v_alias
+    WHERE u.token = ANY (ARRAY(SELECT u.token FROM appstore.user_tokens AS u WHERE u.user_id = v_user ORDER BY u.token FOR UPDATE));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
     ORDER BY o.environment, o.order_no FOR UPDATE;
 
@@ -35,12 +39,12 @@ BEGIN
     WHERE o.ctid = ANY (ARRAY(
         SELECT o.ctid FROM unnest(v_contracts) AS c (environment, id)
         CROSS JOIN LATERAL (
-            SELECT DISTINCT t.period_no FROM appstore.transactions AS t
+            SELECT DISTINCT t.order_no FROM appstore.transactions AS t
             WHERE t.original_transaction_id = c.id AND t.environment = c.environment
         ) AS t
         CROSS JOIN LATERAL (
             SELECT o.ctid FROM appstore.orders AS o
-            WHERE o.order_no = t.period_no AND o.environment = c.environment AND o.user_id = v_user OFFSET 0
+            WHERE o.order_no = t.order_no AND o.environment = c.environment AND o.user_id = v_user OFFSET 0
         ) AS o));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     orders := orders + v_rows;

@@ -79,9 +79,9 @@ LANGUAGE sql STABLE AS $$
                p.transaction_id, c.product_id, c.order_no, p.user_id,
                CASE WHEN EXISTS (SELECT FROM claim AS k
                                  WHERE k.user_id = p.user_id
-                                   AND CASE k.kind WHEN 'client' THEN NOT p.is_receipt AND k.source_id = p.transaction_id
+                                   AND CASE k.kind WHEN 'client' THEN NOT p.is_receipt AND split_part(k.source_id, '/', 1) = p.transaction_id
                                                    WHEN 'receipt' THEN p.is_receipt AND k.source_id = p.transaction_id
-                                                   WHEN 'restored' THEN p.is_receipt AND k.effective_at = p.received_at END) THEN 'claimed'
+                                                   WHEN 'restored' THEN k.effective_at = p.received_at END) THEN 'claimed'
                     WHEN owner.user_id IS NULL THEN 'owner_unknown'
                     WHEN owner.user_id = p.user_id THEN 'owned'
                     ELSE 'owner_conflict, owner=' || owner.user_id END, 2
@@ -94,7 +94,9 @@ LANGUAGE sql STABLE AS $$
             SELECT k.user_id FROM claim AS k WHERE p.transaction_id IS NULL AND k.effective_at <= p.received_at
             ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC LIMIT 1
         ) AS owned ON true
-        CROSS JOIN LATERAL (SELECT coalesce(o.user_id, owned.user_id, m.user_id) AS user_id) AS owner
+        CROSS JOIN LATERAL ( -- what a forgotten user bought is the next owner's
+            SELECT coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, owned.user_id, m.user_id) AS user_id
+        ) AS owner
         WHERE p.environment = entries_about.environment AND p.original_transaction_id = entries_about.original_transaction_id
         UNION ALL
         SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id,
@@ -102,7 +104,8 @@ LANGUAGE sql STABLE AS $$
         FROM appstore.owner_links AS l
         WHERE l.environment = entries_about.environment AND l.original_transaction_id = entries_about.original_transaction_id
         UNION ALL
-        SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id, 'later_token', 6
+        SELECT k.effective_at, NULL, NULL, 'claimed', c.transaction_id, c.product_id, c.app_account_token, k.user_id,
+               CASE WHEN c.app_account_token <> c.first_token THEN 'later_token' ELSE 'user_token' END, 6
         FROM claim AS k JOIN charge AS c ON k.kind = 'token' AND k.source_id = c.transaction_id
         UNION ALL -- 7. answers to Apple
         SELECT a.settled_at, a.settled_at, NULL, 'consumption_answered', a.transaction_id, c.product_id, c.order_no, NULL,

@@ -1,3 +1,10 @@
+CREATE OR REPLACE FUNCTION appstore.renumbered(order_no uuid) RETURNS uuid
+LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT overlay(renumbered.order_no::text PLACING '8' FROM 15 FOR 1)::uuid WHERE substr(renumbered.order_no::text, 15, 1) = '5'
+$$;
+COMMENT ON FUNCTION appstore.renumbered IS
+    'The number that a period has today, for the one that it had in version 1 of the schema, a version 5 UUID; null for any other number.';
+
 CREATE OR REPLACE FUNCTION appstore.api_order(key_hash bytea, environment appstore.environment, order_no uuid) RETURNS SETOF appstore.order_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
@@ -7,7 +14,8 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT s.* FROM appstore.order_status AS s
-    WHERE s.order_no = order_no AND s.environment = environment AND (v_key.bundle_ids IS NULL OR s.bundle_id = ANY (v_key.bundle_ids));
+    WHERE s.order_no = ANY (ARRAY[order_no, appstore.renumbered(order_no)]) AND s.environment = environment
+      AND (v_key.bundle_ids IS NULL OR s.bundle_id = ANY (v_key.bundle_ids));
 END
 $$;
 COMMENT ON FUNCTION appstore.api_order IS

@@ -15,6 +15,10 @@ BEGIN
                                     'bundle_id must not be null', 'The key is for several apps: name the one that the order is for.');
     v_bundle := coalesce(v_bundle, v_key.bundle_ids[1]);
     PERFORM appstore.lock_for_order(v_no); -- no other transaction makes the order between this look-up and the call
+    IF EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = v_no) THEN
+        RETURN QUERY SELECT 'user_token', NULL::appstore.order_state;
+        RETURN;
+    END IF;
     SELECT o.* INTO v_known FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production' AND o.ordered_at IS NOT NULL;
     IF v_known.order_no IS NULL THEN
         PERFORM appstore.create_order(api_create_order.user_id, api_create_order.product_id, v_no, v_bundle);
@@ -30,7 +34,8 @@ END
 $$;
 COMMENT ON FUNCTION appstore.api_create_order IS
     'Makes an order as create_order does; without bundle_id it is for the only app of the key. result is made, same when an equal order exists, '
-    'or conflict when it exists for another user, product or app; then placed is null. Verb orders:create.';
+    'conflict when it exists for another user, product or app, or user_token when the number is a user''s token; then placed is null. '
+    'Verb orders:create.';
 
 CREATE OR REPLACE FUNCTION appstore.api_link_owner(key_hash bytea, environment appstore.environment, original_transaction_id text, user_id text)
 RETURNS boolean

@@ -64,10 +64,14 @@ BEGIN
                                     'Give the id that the product has in App Store Connect.'),
             appstore.check_argument(bundle_id IS NULL OR char_length(bundle_id) BETWEEN 1 AND 255, 'bundle_id must have 1 to 255 characters',
                                     'Omit it when any app may pay the order.'),
-            -- Numbers of periods are version 5 UUIDs derived from Apple's data: an order with such a number would block the merge of a purchase.
-            appstore.check_argument(substr(v_no::text, 15, 1) <> '5', format('order_no %s is a version 5 UUID, as orders of renewals have', v_no),
+            -- Numbers of periods are version 8 UUIDs derived from Apple's data: an order with such a number would block the merge of a purchase.
+            appstore.check_argument(substr(v_no::text, 15, 1) <> '8', format('order_no %s is a version 8 UUID, as orders of renewals have', v_no),
                                     'Omit order_no, or make it with gen_random_uuid().');
     PERFORM appstore.lock_for_order(v_no);
+    IF EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = v_no) THEN
+        RAISE EXCEPTION 'order_no % is the token of a user', v_no
+            USING ERRCODE = 'unique_violation', HINT = 'Omit order_no to get a new number. Purchases with that token need no order.';
+    END IF;
     INSERT INTO appstore.orders AS o (environment, order_no, user_id, product_id, bundle_id, ordered_at)
     VALUES ('Production', v_no, create_order.user_id, create_order.product_id, create_order.bundle_id, clock_timestamp())
     ON CONFLICT (order_no, environment) DO UPDATE
@@ -95,4 +99,5 @@ $$;
 COMMENT ON FUNCTION appstore.create_order IS
     'Makes an order in Production and returns its number, which the app passes to StoreKit as appAccountToken. The purchase may have arrived '
     'before. Repeating a call with the same number changes nothing; it fails with unique_violation when the number was used for another user, '
-    'product or bundle, and with invalid_parameter_value for a version 5 UUID. Where it fails with 40P01 or 55P03, call it again.';
+    'product or bundle or is a user''s token, and with invalid_parameter_value for a version 8 UUID. Where it fails with 40P01 or 55P03, call it '
+    'again.';

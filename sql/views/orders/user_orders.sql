@@ -1,16 +1,16 @@
 CREATE OR REPLACE VIEW appstore.user_orders AS
 SELECT s.* FROM appstore.order_status AS s WHERE s.ordered_at IS NOT NULL
 UNION ALL
--- Orders of periods have no index by user: the user's contracts lead to them.
+-- Orders that the shop did not make have no index by user: the user's contracts lead to them.
 SELECT s.*
 FROM (SELECT DISTINCT c.environment, c.original_transaction_id, c.user_id FROM appstore.ownership_claims AS c) AS owned
 CROSS JOIN LATERAL (
-    SELECT t.transaction_id, t.period_no FROM appstore.transactions AS t
+    SELECT t.transaction_id, t.order_no FROM appstore.transactions AS t
     WHERE t.original_transaction_id = owned.original_transaction_id AND t.environment = owned.environment OFFSET 0
 ) AS t
 CROSS JOIN LATERAL (
     SELECT s.* FROM appstore.order_status AS s
-    WHERE s.order_no = t.period_no AND s.environment = owned.environment AND s.transaction_id = t.transaction_id OFFSET 0
+    WHERE s.order_no = t.order_no AND s.environment = owned.environment AND s.transaction_id = t.transaction_id OFFSET 0
 ) AS s
 WHERE s.ordered_at IS NULL AND s.user_id = owned.user_id;
 COMMENT ON VIEW appstore.user_orders IS
