@@ -76,7 +76,10 @@ enum QueueStatements {
             environments: labels.map(\.environment),
             bundleIDs: labels.map(\.bundleID),
             transactionIDs: labels.map(\.transactionID),
-            originalTransactionIDs: labels.map(\.originalTransactionID)
+            originalTransactionIDs: labels.map(\.originalTransactionID),
+            // Null for all, as a rule.
+            oddMembers: labels.allSatisfy(\.oddMembers.isEmpty)
+                ? nil : labels.map { $0.oddMembers.isEmpty ? nil : $0.oddMembers.joined(separator: " ") }
         )
     }
 
