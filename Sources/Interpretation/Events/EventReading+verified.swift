@@ -26,6 +26,8 @@ extension EventReading {
         case .invalid(let rejection):
             note(rejection)
             labels = EventLabels(rejection)
+            // Whose it is may be unread: nothing is told of it, as of every event without a UUID.
+            if rejection.isUnreadable { labels.notificationUUID = nil }
             throw EventRefusal(rejection)
         }
     }

@@ -166,7 +166,7 @@ struct OddMemberTests {
             JSONSerializer.serialize(["signedPayload": .string(String(decoding: jws, as: UTF8.self))] as JSONObject)
         }
         for text in ["[]", "7", #"{"notificationType":"TEST","notificationType":"REFUND","signedDate":1}"#] {
-            let jws = try signer.sign(Array(text.utf8))
+            let jws = try signer.sign(payloadBytes: Array(text.utf8))
             let genuine = Self.refusal(try Self.read(body(jws), .notificationV2))
             #expect(genuine?.kind == .unhandled && genuine?.reason == "payload_not_json")
             var forged = jws
@@ -178,7 +178,7 @@ struct OddMemberTests {
     }
 
     @Test func `a nested payload that is not JSON leaves the rest`() throws {
-        let jws = String(decoding: try SignedScene.signer().sign(Array("[]".utf8)), as: UTF8.self)
+        let jws = String(decoding: try SignedScene.signer().sign(payloadBytes: Array("[]".utf8)), as: UTF8.self)
         let facts = try Self.read(data: { $0["signedRenewalInfo"] = .string(jws) }).result.get()
         #expect(facts.transaction != nil && facts.unhandledReason == "unreadable_member:data.signedRenewalInfo")
         let forged = try Self.read(data: { $0["signedRenewalInfo"] = .string(jws + "A") })
