@@ -87,12 +87,15 @@ extension ResponseBodyV2DecodedPayload: SignedContent {
             environment: try Subject.agreed(environments, otherwise: .environmentDisagreement),
             bundleID: try Subject.agreed(bundleIDs, otherwise: .bundleDisagreement),
             appAppleID: data?.appAppleId ?? summary?.appAppleId ?? appData?.appAppleId ?? externalPurchaseToken?.appAppleId,
-            unreadable: Subject.Unreadable(
-                // The token's identifier says the environment.
-                environment: unreadable(["environment", "externalPurchaseId"]) ?? unreadablePart(unless: environments.contains { $0 != nil }),
-                bundleID: unreadable(["bundleId"]) ?? unreadablePart(unless: bundleIDs.contains { $0 != nil }),
-                appAppleID: unreadable(["appAppleId"])
-            )
+            unreadable: odd.isEmpty
+                ? Subject.Unreadable()
+                : Subject.Unreadable(
+                    // The token's identifier says the environment.
+                    environment: unreadable(["environment", "externalPurchaseId"])
+                        ?? unreadablePart(unless: environments.contains { $0 != nil }),
+                    bundleID: unreadable(["bundleId"]) ?? unreadablePart(unless: bundleIDs.contains { $0 != nil }),
+                    appAppleID: unreadable(["appAppleId"])
+                )
         )
     }
 
@@ -112,7 +115,8 @@ extension JWSTransactionDecodedPayload: SignedContent {
             kind: .transaction,
             environment: environment,
             bundleID: bundleId,
-            unreadable: Subject.Unreadable(environment: unreadable(["environment"]), bundleID: unreadable(["bundleId"]))
+            unreadable: odd.isEmpty
+                ? Subject.Unreadable() : Subject.Unreadable(environment: unreadable(["environment"]), bundleID: unreadable(["bundleId"]))
         )
     }
 
@@ -126,7 +130,7 @@ extension JWSRenewalInfoDecodedPayload: SignedContent {
         Subject(
             kind: .renewalInfo,
             environment: environment,
-            unreadable: Subject.Unreadable(environment: unreadable(["environment"]))
+            unreadable: odd.isEmpty ? Subject.Unreadable() : Subject.Unreadable(environment: unreadable(["environment"]))
         )
     }
 
@@ -142,11 +146,13 @@ extension AppTransaction: SignedContent {
             environment: receiptType,
             bundleID: bundleId,
             appAppleID: appAppleId,
-            unreadable: Subject.Unreadable(
-                environment: unreadable(["receiptType"]),
-                bundleID: unreadable(["bundleId"]),
-                appAppleID: unreadable(["appAppleId"])
-            )
+            unreadable: odd.isEmpty
+                ? Subject.Unreadable()
+                : Subject.Unreadable(
+                    environment: unreadable(["receiptType"]),
+                    bundleID: unreadable(["bundleId"]),
+                    appAppleID: unreadable(["appAppleId"])
+                )
         )
     }
 

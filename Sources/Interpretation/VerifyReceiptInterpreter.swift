@@ -103,7 +103,8 @@ extension VerifyReceiptResponse {
     /// The first member that is needed and cannot be read; what lacks it is left out.
     fileprivate var unreadable: String? {
         let lists: Set<String> = [
-            "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info", "in_app", "original_transaction_id",
+            "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info", "in_app",
+            "original_transaction_id",
         ]
         let purchases = latestReceiptInfo + (receipt?.inApp ?? []) + [receipt?.transaction].compactMap(\.self)
         let isLeftOut = purchases.contains(where: \.isUnreadable)

@@ -84,7 +84,8 @@ extension ReceiptTransaction {
     /// Members whose absence means something: without them the purchase would be another one, a paid one, or one that was never refunded.
     package static let neededMembers: Set<String> = Set(
         [
-            Member.transactionID, .originalTransactionID, .webOrderLineItemID, .productID, .purchaseDate, .cancellationDate, .inAppOwnershipType,
+            Member.transactionID, .originalTransactionID, .webOrderLineItemID, .productID, .purchaseDate, .cancellationDate,
+            .inAppOwnershipType,
         ].map(\.rawValue)
     )
 

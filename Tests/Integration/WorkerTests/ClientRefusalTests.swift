@@ -55,7 +55,11 @@ struct ClientRefusalTests {
             throw ClientPost.MissingTransaction()
         }
         let appTransaction = try SignedScene.signer().sign(download.payload(of: SignedScene.app))
-        try await expectRejection("wrong_kind", labels: "- - Production \(app) - -", post.body(String(decoding: appTransaction, as: UTF8.self)))
+        try await expectRejection(
+            "wrong_kind",
+            labels: "- - Production \(app) - -",
+            post.body(String(decoding: appTransaction, as: UTF8.self))
+        )
     }
 
     @Test func `a purchase without a valid signature, or changed afterwards`() async throws {

@@ -21,8 +21,12 @@ struct OddLegacyMemberTests {
 
     @Test(arguments: ResponseBodyV1.Member.allCases)
     func `an odd member of a notification V1`(member: ResponseBodyV1.Member) throws {
-        for value in OddMemberTests.oddValues(ResponseBodyV1.self, member.rawValue) {
-            let reading = try Self.read(LegacyFixture().notification(.didRenew) { $0[member.rawValue] = value }, .notificationV1)
+        for value in try OddMemberTests.oddValues(ResponseBodyV1.self, member.rawValue) {
+            let body = try LegacyFixture().notification(.didRenew) {
+                $0["\(member.rawValue)_ms"] = nil
+                $0[member.rawValue] = value
+            }
+            let reading = try Self.read(body, .notificationV1)
             #expect(reading.labels.oddMembers.contains { $0.hasPrefix(member.rawValue) }, "\(value)")
             if [.environment, .bundleID].contains(member) {
                 #expect(Self.refusal(reading) == .unreadable(member.rawValue), "\(value)")
@@ -31,7 +35,9 @@ struct OddLegacyMemberTests {
             let facts = try reading.result.get()
             let hasReceipt = member != .unifiedReceipt
             #expect(facts.receipts.count == (hasReceipt ? 3 : 0), "\(member) \(value)")
-            let isNeeded = [.notificationType, .originalTransactionID, .unifiedReceipt, .latestReceipt, .latestExpiredReceipt].contains(member)
+            let isNeeded = [.notificationType, .originalTransactionID, .unifiedReceipt, .latestReceipt, .latestExpiredReceipt].contains(
+                member
+            )
             #expect(facts.unhandledReason == (isNeeded ? "unreadable_member:\(member.rawValue)" : nil), "\(value)")
         }
     }
@@ -52,7 +58,7 @@ struct OddLegacyMemberTests {
     @Test(arguments: ReceiptTransaction.Member.allCases)
     func `an odd member of one purchase in Apple's answer leaves the others`(member: ReceiptTransaction.Member) throws {
         let control = try Self.read(LegacyFixture().answer().json, .verifyReceipt).result.get()
-        for value in OddMemberTests.oddValues(ReceiptTransaction.self, member.rawValue) {
+        for value in try OddMemberTests.oddValues(ReceiptTransaction.self, member.rawValue) {
             var json = try LegacyFixture().answer().json
             var index = 0
             json.changeEach("latest_receipt_info") { purchase in
