@@ -73,8 +73,7 @@ struct NotificationTests {
             let event = try await scene.receive(notification: SignedScene.sign(notification, data: { $0["bundleId"] = ["x"] }))
             #expect(try await scene.outcome(of: event) == "unhandled unreadable_member:data.bundleId")
             #expect(try await scene.count(of: "transactions", "orders", "effects") == [0, 0, 0])
-            let age = "UPDATE appstore.outcomes SET settled_at = now() - interval '25 hours' RETURNING 1"
-            _ = try await scene.database.lines(age)
+            _ = try await scene.database.lines("UPDATE appstore.outcomes SET settled_at = now() - interval '25 hours' RETURNING ''")
             _ = try await scene.database.lines("SELECT checked FROM appstore.expire('rejected_bodies')")
             #expect(try await scene.database.lines("SELECT count(*)::text FROM appstore.inbox WHERE event_id = \(event)") == ["1"])
         }
