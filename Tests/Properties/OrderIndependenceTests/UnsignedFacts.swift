@@ -129,7 +129,8 @@ enum UnsignedFacts {
             renewalInfo: try event.renewalInfo.map { try signed($0, JWSRenewalInfoDecodedPayload($0.json)) },
             appTransaction: nil,
             environment: notification.app.environment,
-            bundleID: notification.app.bundleID
+            bundleID: notification.app.bundleID,
+            unreadableParts: []
         )
         return NotificationInterpreter.facts(of: verified, eventID: event.id)
     }
