@@ -1,6 +1,6 @@
 CREATE OR REPLACE VIEW appstore.effects AS
 SELECT e.effect_id, e.environment, e.kind, e.subject, e.event_id, e.occurred_at, e.recorded_at, e.original_transaction_id, e.transaction_id,
-       e.product_id, t.order_no, e.user_id, e.vouched_bundle_id
+       e.product_id, t.order_no, e.user_id, e.vouched_bundle_id, e.restated_date
 FROM appstore.effect_log AS e
 LEFT JOIN LATERAL (
     SELECT t.order_no FROM appstore.transactions AS t
@@ -17,4 +17,6 @@ COMMENT ON VIEW appstore.effects IS
 COMMENT ON COLUMN appstore.effects.kind IS 'What happened: granted, refunded, revoked …';
 COMMENT ON COLUMN appstore.effects.order_no IS
     'The order of the transaction today. A refund can come before its purchase: then it is the order of the purchase from its arrival on.';
+COMMENT ON COLUMN appstore.effects.restated_date IS
+    'Of a refund the latest other revocationDate that Apple has given for it: it is one refund; null in almost all.';
 COMMENT ON COLUMN appstore.effects.user_id IS 'The owner when it was stored; a later owner does not change it.';

@@ -44,7 +44,7 @@ LANGUAGE sql STABLE AS $$
                        SELECT r.reason FROM appstore.refund_requests AS r
                        WHERE r.environment = e.environment AND r.notification_uuid = e.subject::uuid) END, e.type)
                    -- Receipts have whole seconds.
-                   WHEN date_trunc('second', c.revocation_date) = date_trunc('second', e.occurred_at) THEN concat_ws(', ',
+                   WHEN date_trunc('second', c.revocation_date) IN (date_trunc('second', e.occurred_at), date_trunc('second', e.restated_date)) THEN concat_ws(', ',
                        'revocation_reason=' || c.revocation_reason, 'percentage=' || trim_scale(c.revocation_percentage / 1000.0))
                    ELSE 'reversed'
                END AS detail,
