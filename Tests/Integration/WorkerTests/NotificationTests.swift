@@ -28,7 +28,7 @@ struct NotificationTests {
             )
             #expect(outcomes.sorted() == expected.sorted())
             let purchases = isAboutPurchase.values.filter(\.self).count
-            #expect(try await scene.count(of: "transactions", "refund_requests") == [Int64(purchases), 3])
+            #expect(try await scene.count(of: "transactions", "refund_requests") == [Int64(purchases), 4])
             #expect(try await scene.database.eventsNotExactlyOnce() == [])
         }
     }

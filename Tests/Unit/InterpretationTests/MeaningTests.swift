@@ -26,7 +26,7 @@ struct MeaningTests {
 
     /// The refund requests by type; other types have none.
     static let refunds: [String: RefundRequestFact.Kind] = [
-        "CONSUMPTION_REQUEST": .asked, "REFUND": .refunded, "REFUND_DECLINED": .declined,
+        "CONSUMPTION_REQUEST": .asked, "REFUND": .refunded, "REFUND_DECLINED": .declined, "REFUND_REVERSED": .reversed,
     ]
 
     @Test func `the table has each documented kind once`() {

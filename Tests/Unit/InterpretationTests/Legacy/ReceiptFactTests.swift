@@ -44,13 +44,13 @@ struct ReceiptFactTests {
         var purchase = InAppPurchase(try LegacyFixture().transactions[0])
         purchase.cancellationDate = Timestamp(millisecondsSince1970: 1_700_000_000_987)
         let reading = ReceiptReading([ReceiptEntry(purchase)], from: Self.source())
-        #expect(reading.effects.last?.key.subject == "\(purchase.transactionID ?? "")/1700000000000")
+        #expect(reading.effects.last?.key.subject == "\(try #require(reading.facts.first).purchase)/1700000000000")
 
         let refund = try SignedScene.trigger(NotificationKind(.refund)).notification()
         let date = try #require(refund.transaction?.revocation?.date)
         let jws = try SignedScene.sign(refund, transaction: { $0["revocationDate"] = .timestamp(date.advanced(by: .milliseconds(987))) })
         let facts = try SignedScene.facts(of: jws)
-        #expect(facts.money.last == "refunded \(refund.transactionID ?? "")/\(date.millisecondsSince1970 / 1000 * 1000)")
+        #expect(facts.money.last == "refunded \(try #require(facts.transaction).purchase)/\(date.millisecondsSince1970 / 1000 * 1000)")
         #expect(facts.effects.last?.occurredAt == date.advanced(by: .milliseconds(987)))
     }
 

@@ -1,0 +1,165 @@
+import AppStore
+import FoundationEssentials
+import InboxTesting
+import Ledger
+import LedgerTesting
+import Postgres
+import Testing
+
+/// What a purchase is, where Apple tells of it by several transactions, and which one is current.
+struct PurchaseTests {
+    /// A product that is kept, its copy on a second device, and one on a third.
+    private let original = Facts.Charge(product: "lifetime", "1000", type: .nonConsumable, onDay: 0)
+    private let copy = Facts.Charge(product: "lifetime", "2000", type: .nonConsumable, onDay: 10).with { $0.contract = "1000" }
+    private let later = Facts.Charge(product: "lifetime", "3000", type: .nonConsumable, onDay: 20).with { $0.contract = "1000" }
+
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2]])
+    func `a product that is restored on other devices is one purchase`(order: [Int]) async throws {
+        try await LedgerFixture.with { ledger in
+            for index in order { try await ledger.merge([original, copy, later][index]) }
+            #expect(try await ledger.orders() == ["1000 - paid period"])
+            #expect(try await ledger.contracts() == ["1000 - 1000 Infinity"])
+        }
+    }
+
+    @Test func `the token of a copy pays nothing, as soon as the purchase is known`() async throws {
+        try await LedgerFixture.with { ledger in
+            let (annas, bertas) = (UUID(), UUID())
+            try await ledger.createOrder(annas, user: "anna", product: "lifetime")
+            try await ledger.createOrder(bertas, user: "berta", product: "lifetime")
+            try await ledger.merge(copy.with { $0.token = bertas })
+            #expect(try await ledger.orders() == ["- anna pending token", "2000 berta paid token"])
+            try await ledger.merge(original.with { $0.token = annas })
+            #expect(try await ledger.orders() == ["- berta pending token", "1000 anna paid token"])
+            #expect(try await ledger.contracts() == ["1000 anna 1000 Infinity"])
+        }
+    }
+
+    @Test func `what Apple stated last about any transaction of a purchase decides`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await ledger.merge(original, copy)
+            try await ledger.merge(copy.with { ($0.revocationDay, $0.signedDay) = (12, 12) })
+            #expect(try await ledger.orders() == ["1000 - refunded period"])
+            #expect(try await ledger.contracts() == ["1000 - 1000 12"])
+            try await ledger.merge(original.with { $0.signedDay = 14 })
+            #expect(try await ledger.orders() == ["1000 - paid period"])
+            #expect(try await ledger.contracts() == ["1000 - 1000 Infinity"])
+        }
+    }
+
+    @Test func `a copy of a period neither pays nor is refunded by itself`() async throws {
+        try await LedgerFixture.with { ledger in
+            let period = Facts.Charge("1000", onDay: 0)
+            let copy = Facts.Charge("1500", onDay: 0).with { ($0.lineItem, $0.signedDay) = (period.lineItem, 5) }
+            try await ledger.merge(period)
+            try await ledger.merge(copy)
+            #expect(try await ledger.orders() == ["1000 - paid period"])
+            try await ledger.merge(period.with { ($0.revocationDay, $0.signedDay) = (8, 8) })
+            #expect(try await ledger.orders() == ["1000 - refunded period"])
+            #expect(try await ledger.contracts() == ["1000 - 1000 8"])
+        }
+    }
+
+    /// The facts of a renewal that was charged a day early, and of an upgrade that was bought before it begins.
+    private var early: [Facts.Charge] {
+        [
+            Facts.Charge("1000", onDay: 0).with { $0.product = "basic.monthly" },
+            Facts.Charge("1001", onDay: 30).with { ($0.product, $0.signedDay) = ("basic.monthly", 29) },
+            Facts.Charge("1002", onDay: 29.5).with { ($0.product, $0.expiresDay) = ("premium.yearly", 394.5) },
+        ]
+    }
+
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+    func `an upgrade bought after an early renewal is current as soon as Apple marks the renewal`(order: [Int]) async throws {
+        try await LedgerFixture.with { ledger in
+            var facts = early
+            facts[1].signedDay = 29.6
+            try await ledger.merge(early[1])
+            for index in order { try await ledger.merge(facts[index]) }
+            #expect(try await ledger.contracts() == ["1000 - 1001 60"], "nothing says that the upgrade replaces it")
+            let marked = "UPDATE appstore.transactions SET is_upgraded = true WHERE transaction_id = '1001'"
+            try await ledger.database.withConnection { try await $0.runScript(marked) }
+            try await ledger.merge(facts[1].with { $0.signedDay = 29.6 })
+            _ = try await ledger.database.lines("SELECT appstore.derive_ledger('Production', '{1001}', '{1000}')::text")
+            #expect(try await ledger.contracts() == ["1000 - 1002 394.5"])
+        }
+    }
+
+    private let grace = Facts.Charge("1000", onDay: 0)
+
+    @Test func `a grace period without a date gives access for four weeks`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await ledger.merge(grace, renewals: [Facts.subscription("1000", signedDate: Facts.day(30), status: .billingGracePeriod)])
+            #expect(try await ledger.contracts() == ["1000 - 1000 58"])
+            // The same by the way that plain events take.
+            try await ledger.merge(
+                grace.with { $0.signedDay = 31 },
+                renewals: [Facts.subscription("1000", signedDate: Facts.day(31), status: .billingGracePeriod)]
+            )
+            #expect(try await ledger.contracts() == ["1000 - 1000 58"])
+        }
+    }
+
+    /// An event with a refund of the purchase that Apple dates so.
+    private func refund(_ charge: Facts.Charge, onDay day: Double, signed: Double) throws -> EventFacts {
+        let fact = try charge.with { ($0.revocationDay, $0.signedDay) = (day, signed) }.fact()
+        let date = Facts.timestamp(Facts.day(day))
+        return Facts.event(
+            Int64.random(in: 1...(.max)),
+            uuid: UUID().uuidString,
+            transaction: fact,
+            effects: [
+                Effect(
+                    key: EffectKey(environment: .production, kind: .refunded, subject: "\(fact.purchase)/\(date.millisecondsSince1970)"),
+                    occurredAt: date,
+                    originalTransactionID: fact.originalTransactionID,
+                    transactionID: fact.key.id,
+                    productID: fact.productID
+                )
+            ]
+        )
+    }
+
+    private func reversal(_ charge: Facts.Charge, onDay day: Double) throws -> EventFacts {
+        let uuid = UUID().uuidString
+        return Facts.event(
+            Int64.random(in: 1...(.max)),
+            uuid: uuid,
+            transaction: try charge.with { $0.signedDay = day }.fact(),
+            refundStatement: try Facts.refundStatement(.reversed, of: charge, uuid: uuid, signedDate: Facts.day(day))
+        )
+    }
+
+    private func refunds(_ ledger: LedgerFixture) async throws -> [String] {
+        try await ledger.database.lines("SELECT subject FROM appstore.effects WHERE kind = 'refunded' ORDER BY subject")
+    }
+
+    @Test func `a refund whose date Apple moves, or that a copy repeats, is one refund`() async throws {
+        try await LedgerFixture.with { ledger in
+            _ = try await ledger.mergeWithEffects([refund(original, onDay: 5, signed: 5)])
+            _ = try await ledger.mergeWithEffects([refund(original, onDay: 16, signed: 16), refund(copy, onDay: 16, signed: 17)])
+            #expect(try await refunds(ledger) == ["1000/0"])
+            let marks = "SELECT (restated_date - occurred_at)::text FROM appstore.effects WHERE kind = 'refunded'"
+            #expect(try await ledger.database.lines("\(unsafeRaw: marks)") == ["11 days"])
+        }
+    }
+
+    @Test(arguments: 0..<6) func `a refund after a reversal is another one, in whatever order both come`(order: Int) async throws {
+        try await LedgerFixture.with { ledger in
+            var events = try [refund(original, onDay: 5, signed: 5), reversal(original, onDay: 7), refund(original, onDay: 9, signed: 9)]
+            let first = events.remove(at: order % 3)
+            for event in [first] + (order < 3 ? events : events.reversed()) { _ = try await ledger.mergeWithEffects([event]) }
+            #expect(try await refunds(ledger) == ["1000/0", "1000/1"])
+        }
+    }
+
+    @Test func `a refund that runs again is the event's own`() async throws {
+        try await LedgerFixture.with { ledger in
+            let event = try refund(original, onDay: 5, signed: 5)
+            for _ in 0..<2 {
+                let merged = try await ledger.mergeWithEffects([event])
+                #expect(BatchFold([event]).result(of: event, after: merged) == .applied)
+            }
+        }
+    }
+}
