@@ -4,6 +4,7 @@ import InboxTesting
 import Ledger
 import LedgerTesting
 import Postgres
+import StrictJSON
 import Testing
 
 /// What a purchase is, where Apple tells of it by several transactions, and which one is current.
@@ -72,17 +73,34 @@ struct PurchaseTests {
     @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
     func `an upgrade bought after an early renewal is current as soon as Apple marks the renewal`(order: [Int]) async throws {
         try await LedgerFixture.with { ledger in
-            var facts = early
-            facts[1].signedDay = 29.6
-            try await ledger.merge(early[1])
-            for index in order { try await ledger.merge(facts[index]) }
+            for index in order { try await ledger.merge(early[index]) }
             #expect(try await ledger.contracts() == ["1000 - 1001 60"], "nothing says that the upgrade replaces it")
-            let marked = "UPDATE appstore.transactions SET is_upgraded = true WHERE transaction_id = '1001'"
-            try await ledger.database.withConnection { try await $0.runScript(marked) }
-            try await ledger.merge(facts[1].with { $0.signedDay = 29.6 })
-            _ = try await ledger.database.lines("SELECT appstore.derive_ledger('Production', '{1001}', '{1000}')::text")
+            try await ledger.merge(early[1].with { ($0.isUpgraded, $0.signedDay) = (true, 29.6) })
+            #expect(try await ledger.contracts() == ["1000 - 1002 394.5"])
+            // Its refund by Apple does not end the upgrade either.
+            try await ledger.merge(early[1].with { ($0.isUpgraded, $0.revocationDay, $0.signedDay) = (true, 29.5, 29.7) })
             #expect(try await ledger.contracts() == ["1000 - 1002 394.5"])
         }
+    }
+
+    @Test func `an upgrade beside an early renewal is current as soon as the renewal info names it`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await ledger.merge(early[0], early[1], early[2])
+            try await ledger.merge(early[0], renewals: [renewal(of: "premium.yearly", signedDay: 29)])
+            #expect(try await ledger.contracts() == ["1000 - 1001 60"], "it does not know of the upgrade yet")
+            try await ledger.merge(early[0], renewals: [renewal(of: "premium.yearly", signedDay: 29.5)])
+            #expect(try await ledger.contracts() == ["1000 - 1002 394.5"])
+        }
+    }
+
+    private func renewal(of product: String, signedDay: Double) throws -> SubscriptionFact {
+        SubscriptionFact(
+            key: LedgerKey(environment: .production, id: "1000"),
+            signedDate: Facts.timestamp(Facts.day(signedDay)),
+            hash: [1],
+            status: .active,
+            renewalInfo: JWSRenewalInfoDecodedPayload(JSONObject([("productId", .string(product))]))
+        )
     }
 
     private let grace = Facts.Charge("1000", onDay: 0)

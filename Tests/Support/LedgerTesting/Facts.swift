@@ -28,6 +28,7 @@ package enum Facts {
         package var ownership = InAppOwnershipType.purchased
         package var revocationDay: Double?
         package var revocationPercentage: Int64?
+        package var isUpgraded = false
         package var environment = AppStoreEnvironment.production
 
         package init(_ id: String, onDay day: Double, token: UUID? = nil) {
@@ -68,6 +69,7 @@ package enum Facts {
             if let token { members.append(("appAccountToken", .string(token.uuidString.lowercased()))) }
             if let revocationDay { members.append(("revocationDate", .number(JSONNumber(day(revocationDay))))) }
             if let revocationPercentage { members.append(("revocationPercentage", .number(JSONNumber(revocationPercentage)))) }
+            if isUpgraded { members.append(("isUpgraded", .bool(true))) }
             let object = JSONObject(members)
             return try TransactionFact(
                 JWSTransactionDecodedPayload(object),
