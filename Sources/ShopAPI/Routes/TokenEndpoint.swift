@@ -1,3 +1,4 @@
+import AppStore
 import FoundationEssentials
 import HTTPServing
 import StrictJSON

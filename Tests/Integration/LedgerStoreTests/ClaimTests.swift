@@ -26,7 +26,10 @@ struct ClaimTests {
         }
     }
 
-    @Test(arguments: [(3, "client anna 0"), (4, "restored anna 4"), (-1, "client anna 0")] as [(Double, String)], [true, false])
+    @Test(
+        arguments: [(3, "client anna 0"), (4, "restored anna 4"), (-1, "client anna 0")] as [(day: Double, claim: String)],
+        [true, false]
+    )
     func `a user who posts a charge owns it, within 72 hours from the purchase, later from the post`(
         post: (day: Double, claim: String),
         hasToken: Bool

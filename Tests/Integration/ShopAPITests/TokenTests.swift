@@ -1,8 +1,12 @@
+import AppStore
 import FoundationEssentials
 import HTTPServingTesting
 import InboxTesting
 import Postgres
+import StrictJSON
 import Testing
+
+@testable import ShopAPI
 
 /// `PUT /v1/users/{user}/token`.
 @Suite(.timeLimit(.minutes(2)))
