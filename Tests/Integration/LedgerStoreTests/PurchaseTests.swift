@@ -99,7 +99,7 @@ struct PurchaseTests {
             signedDate: Facts.timestamp(Facts.day(signedDay)),
             hash: [1],
             status: .active,
-            renewalInfo: JWSRenewalInfoDecodedPayload(JSONObject([("productId", .string(product))]))
+            renewalInfo: JWSRenewalInfoDecodedPayload(decoding: JSONObject([("productId", .string(product))]))
         )
     }
 
