@@ -54,7 +54,8 @@ struct CoreLedger {
                 ]
             )
         }
-        lines += effects.map { "effect \($0.environment.rawValue) \($0.kind.rawValue) \($0.subject)" }
+        // The database numbers the refunds of a purchase.
+        lines += effects.filter { $0.kind != .refunded }.map { "effect \($0.environment.rawValue) \($0.kind.rawValue) \($0.subject)" }
         lines += refundStatements.map { key, statement in
             LedgerLine.text(
                 "refund",

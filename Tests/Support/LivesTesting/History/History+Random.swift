@@ -75,6 +75,7 @@ package struct HistoryGenerator {
             try addEvents(of: &other, upTo: 6)
         }
         if oneIn(5) { addAppNotification() }
+        addRarities()
         addCommands()
     }
 

@@ -12,8 +12,8 @@ extension HistoryGenerator {
     }
 
     mutating func addCommands() {
-        // The number of a paid period is a version 5 UUID, which create_order refuses.
-        for token in seenTokens where token.uuid.6 >> 4 != 5 && !oneIn(4) { addOrder(token) }
+        // The number of a purchase is a version 8 UUID, which create_order refuses.
+        for token in seenTokens where token.uuid.6 >> 4 != 8 && !oneIn(4) { addOrder(token) }
         if oneIn(10) { addOrder(generator.uuid()) }
         guard oneIn(4) else { return }
         for _ in 0..<Int.random(in: 1...3, using: &generator) { addLink() }

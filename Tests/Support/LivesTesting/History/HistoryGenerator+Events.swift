@@ -38,6 +38,12 @@ extension HistoryGenerator {
         return event
     }
 
+    /// Adds an event whose transaction lacks members; only for answers.
+    mutating func receive(_ content: LifeEvent.Content, at instant: Timestamp, without members: Set<String>) {
+        let id = Int64(index) * 1000 + Int64(events.count) + 1
+        events.append(LifeEvent(id: id, receivedAt: instant, content: content).without(members))
+    }
+
     /// Adds posts of the transaction by users' apps, more often when it has no token.
     mutating func addPosts(about state: PurchaseState, of app: SimulatedApp) {
         guard let dated = state.transaction else { return }

@@ -27,7 +27,7 @@ package struct LifeEvent: Sendable {
     package let receivedAt: Timestamp
     package let content: Content
     /// The payload of its transaction.
-    package let transaction: Payload?
+    package private(set) var transaction: Payload?
     /// The payload of its renewal info.
     package let renewalInfo: Payload?
 
@@ -69,6 +69,15 @@ package struct LifeEvent: Sendable {
         self.content = content
         transaction = other.transaction
         renewalInfo = other.renewalInfo
+    }
+
+    /// The event with a transaction that lacks members.
+    func without(_ members: Set<String>) -> LifeEvent {
+        guard let transaction else { return self }
+        var (event, json) = (self, transaction.json)
+        for member in members { json[member] = nil }
+        event.transaction = Payload(json, signedDate: transaction.signedDate)
+        return event
     }
 
     /// The app that the event is about.

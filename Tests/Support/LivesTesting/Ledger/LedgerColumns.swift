@@ -12,11 +12,14 @@ package enum LedgerColumns {
         package let name: String
         package let member: String
         package let kind: Kind
+        /// Whether a newer statement without the member keeps the known value.
+        package let isLasting: Bool
 
-        init(_ name: String, _ member: String, _ kind: Kind = .text) {
+        init(_ name: String, _ member: String, _ kind: Kind = .text, isLasting: Bool = false) {
             self.name = name
             self.member = member
             self.kind = kind
+            self.isLasting = isLasting
         }
     }
 
@@ -27,18 +30,18 @@ package enum LedgerColumns {
         Column("bundle_id", "bundleId"),
         Column("product_id", "productId"),
         Column("purchase_date", "purchaseDate", .date),
-        Column("original_purchase_date", "originalPurchaseDate", .date),
-        Column("quantity", "quantity"),
-        Column("offer_type", "offerType"),
-        Column("offer_identifier", "offerIdentifier"),
-        Column("offer_discount_type", "offerDiscountType"),
-        Column("offer_period", "offerPeriod"),
-        Column("storefront", "storefront"),
-        Column("storefront_id", "storefrontId"),
-        Column("transaction_reason", "transactionReason"),
-        Column("currency", "currency"),
-        Column("price", "price"),
-        Column("app_transaction_id", "appTransactionId"),
+        Column("original_purchase_date", "originalPurchaseDate", .date, isLasting: true),
+        Column("quantity", "quantity", isLasting: true),
+        Column("offer_type", "offerType", isLasting: true),
+        Column("offer_identifier", "offerIdentifier", isLasting: true),
+        Column("offer_discount_type", "offerDiscountType", isLasting: true),
+        Column("offer_period", "offerPeriod", isLasting: true),
+        Column("storefront", "storefront", isLasting: true),
+        Column("storefront_id", "storefrontId", isLasting: true),
+        Column("transaction_reason", "transactionReason", isLasting: true),
+        Column("currency", "currency", isLasting: true),
+        Column("price", "price", isLasting: true),
+        Column("app_transaction_id", "appTransactionId", isLasting: true),
         // Only a JWS has the extent of a refund.
         Column("revocation_type", "revocationType"),
         Column("revocation_percentage", "revocationPercentage"),

@@ -27,6 +27,8 @@ struct Assertion {
         self.signed = signed
         self.hash = hash
         isOfFamily = json["inAppOwnershipType"] == "FAMILY_SHARED"
+        // Apple gives a copy the date of the restore.
+        if isCopyOfProduct, let date = json["originalPurchaseDate"] { self.json["purchaseDate"] = date }
     }
 
     /// The statement of a transaction's payload.
@@ -60,10 +62,23 @@ struct Assertion {
     func text(_ member: String) -> String? { json[member]?.text }
     func number(_ member: String) -> Int64? { json[member]?.text.flatMap(Int64.init) }
 
-    /// Whether the token can be an order's number. Version 5 UUIDs are the numbers of paid periods.
+    /// Whether the token can be an order's number. Version 8 UUIDs are the numbers of purchases without token.
     var namesOrder: Bool {
         guard let token = text("appAccountToken") else { return false }
-        return token.dropFirst(14).first != "5"
+        return token.dropFirst(14).first != "8"
+    }
+
+    /// Whether its purchase is known by originalTransactionId, and the transaction is not the original one.
+    private var isCopyOfProduct: Bool {
+        !saysSubscription && text("type") != "Consumable" && text("originalTransactionId") != text("transactionId")
+    }
+
+    /// The purchase that it grants: by contract and period, by contract, or by transaction.
+    var grant: String {
+        let id = text("transactionId") ?? ""
+        let contract = text("originalTransactionId") ?? ""
+        guard saysSubscription else { return text("type") == "Consumable" ? id : contract }
+        return text("webOrderLineItemId").map { "\(contract)/\($0)" } ?? id
     }
 
     /// Whether the charge belongs to a subscription. Without a type, members that only subscriptions have decide.

@@ -11,7 +11,7 @@ struct Charge {
     let signed: Assertion?
     /// The latest receipt entry.
     let receipt: Assertion?
-    /// The source of constant members: the JWS, if there is one.
+    /// The source of members that neither last nor change with the state: the JWS, if there is one.
     let constant: Assertion
     /// The source of variable members: the latest statement.
     let state: Assertion
@@ -31,18 +31,20 @@ struct Charge {
     let token: String?
     /// The token of the oldest assertion that has one.
     let firstToken: String?
-    /// The order number of the charge's period when no token names one; equal for all charges of the period.
+    /// The order number of the charge's purchase when no token pays; equal for all charges of the purchase.
     let period: String
 
     /// Nil without assertions.
-    init?(id: String, assertions: [Assertion]) {
+    ///
+    /// - Parameter postedTypes: the types of the charge in posted receipts whose charges Apple's answer brings.
+    init?(id: String, assertions: [Assertion], postedTypes: [String] = []) {
         guard let state = assertions.max(by: Assertion.countsLess) else { return nil }
         let receipts = assertions.filter { $0.half == .receipt }
         let signed = assertions.filter { $0.half == .jws }.max(by: Assertion.older)
         // Not every form of a receipt has these members: a value once stated stays.
-        func constantOrSaid(_ member: String) -> String? {
-            if let signed { return signed.text(member) }
-            return receipts.compactMap { $0.text(member) }.max { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        func constantOrSaid(_ member: String, also others: [String] = []) -> String? {
+            if let value = Self.newest(member, of: assertions.filter { $0.half == .jws }) { return value }
+            return (receipts.compactMap { $0.text(member) } + others).max { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         }
         self.id = id
         self.assertions = assertions
@@ -52,11 +54,12 @@ struct Charge {
         constant = signed ?? receipt ?? state
         environment = constant.environment
         contract = constant.text("originalTransactionId") ?? ""
-        type = constantOrSaid("type")
+        type = constantOrSaid("type", also: postedTypes)
         ownership = constantOrSaid("inAppOwnershipType")
         subscriptionGroup = constantOrSaid("subscriptionGroupIdentifier")
         isPurchased = ownership != "FAMILY_SHARED"
-        isSubscription = signed?.saysSubscription ?? receipts.contains(where: \.saysSubscription)
+        isSubscription =
+            type.map { $0 == "Auto-Renewable Subscription" } ?? signed?.saysSubscription ?? receipts.contains(where: \.saysSubscription)
         givesAccess = isSubscription || type == "Non-Consumable" || type == "Non-Renewing Subscription"
         purchaseDate = constant.number("purchaseDate") ?? 0
         expiresDate = state.number("expiresDate")
@@ -66,7 +69,7 @@ struct Charge {
         firstToken = assertions.filter(\.namesOrder).min(by: Assertion.older)?.text("appAccountToken")
         // A receipt never replaces a token.
         token = signed == nil ? firstToken : constant.namesOrder ? constant.text("appAccountToken") : nil
-        period = Self.period(of: constant, id: id)
+        period = Self.period(of: constant, id: id, isSubscription: isSubscription, type: type)
     }
 
     var product: String { constant.text("productId") ?? "" }
@@ -80,12 +83,33 @@ struct Charge {
 
     static func hasLowerNumber(_ left: Charge, _ right: Charge) -> Bool { left.id.isLowerNumber(than: right.id) }
 
-    private static func period(of assertion: Assertion, id: String) -> String {
+    /// A member that cannot change: a newer statement without it does not remove it.
+    func lasting(_ member: String) -> String? {
+        if let value = Self.newest(member, of: assertions.filter { $0.half == .jws }) { return value }
+        let isInReceipts = ["quantity", "originalPurchaseDate"].contains(member)
+        return signed == nil || isInReceipts ? receipt?.text(member) : nil
+    }
+
+    private static func newest(_ member: String, of assertions: [Assertion]) -> String? {
+        assertions.filter { $0.text(member) != nil }.max(by: Assertion.older)?.text(member)
+    }
+
+    /// Whether the transaction is another one than its purchase's original, which is known by originalTransactionId.
+    var isCopyOfProduct: Bool { !isSubscription && type != "Consumable" && id != contract }
+
+    /// The purchase that it grants.
+    var grant: String {
+        guard isSubscription else { return type == "Consumable" ? id : contract }
+        return constant.text("webOrderLineItemId").map { "\(contract)/\($0)" } ?? id
+    }
+
+    private static func period(of assertion: Assertion, id: String, isSubscription: Bool, type: String?) -> String {
         let environment = AppStoreEnvironment(rawValue: assertion.environment)
-        guard assertion.saysSubscription, let lineItem = assertion.text("webOrderLineItemId") else {
-            return OrderNumber.ofCharge(environment: environment, transactionID: id).text
-        }
         let contract = assertion.text("originalTransactionId") ?? ""
+        guard isSubscription, let lineItem = assertion.text("webOrderLineItemId") else {
+            let number = isSubscription || type == "Consumable" ? id : contract
+            return OrderNumber.ofCharge(environment: environment, transactionID: number).text
+        }
         return OrderNumber.ofPeriod(environment: environment, originalTransactionID: contract, webOrderLineItemID: lineItem).text
     }
 }

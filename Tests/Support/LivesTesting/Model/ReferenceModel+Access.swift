@@ -8,16 +8,27 @@ extension ReferenceModel {
         case forever
     }
 
-    /// The current charge: the one bought last.
-    func current(of charges: [Charge]) -> Charge? {
-        charges.max { left, right in
-            if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
-            let ends = (left.expiresDate ?? .min, right.expiresDate ?? .min)
-            return ends.0 != ends.1 ? ends.0 < ends.1 : Charge.hasLowerNumber(left, right)
-        }
+    /// The current purchase: the last one, or the one before it, if that still ran when the last one began and counts more.
+    func current(of charges: [Charge]) -> Purchase? {
+        let purchases = purchases(of: charges).sorted(by: Purchase.isBefore)
+        guard let last = purchases.last else { return nil }
+        guard let before = purchases.dropLast().last, let end = before.expiresDate, end > last.purchaseDate else { return last }
+        if rank(before) != rank(last) { return rank(before) < rank(last) ? before : last }
+        guard let renewal = renewals[last.key], renewal.signed >= max(before.firstSigned, last.firstSigned) else { return last }
+        let product = renewal.text("productId")
+        return before.product == product && last.product != product ? before : last
     }
 
-    func accessUntil(_ current: Charge, among charges: [Charge]) -> Until? {
+    private func purchases(of charges: [Charge]) -> [Purchase] {
+        Dictionary(grouping: charges, by: \.period).values.compactMap(Purchase.init)
+    }
+
+    /// An upgraded purchase counts least; a revoked one counts less than a paid one.
+    private func rank(_ purchase: Purchase) -> Int {
+        purchase.isUpgraded ? 2 : purchase.revocationDate == nil ? 0 : 1
+    }
+
+    func accessUntil(_ current: Purchase, among charges: [Charge]) -> Until? {
         guard !current.isSubscription else { return subscriptionUntil(current, among: charges).map(Until.instant) }
         return switch current.type {
         case "Non-Consumable": current.revocationDate.map(Until.instant) ?? .forever
@@ -26,15 +37,16 @@ extension ReferenceModel {
         }
     }
 
-    private func subscriptionUntil(_ current: Charge, among charges: [Charge]) -> Int64? {
+    private func subscriptionUntil(_ current: Purchase, among charges: [Charge]) -> Int64? {
         let rule = [rule(current, renewals[current.key]), legacyGrace(current)].compactMap { $0 }.max()
         guard current.revocationDate != nil else { return rule }
         // Earlier paid periods stay paid when a later one is revoked.
-        let kept = charges.filter { $0.revocationDate == nil }.compactMap(\.expiresDate).filter { $0 <= current.purchaseDate }
+        let unrevoked = purchases(of: charges).filter { $0.revocationDate == nil }
+        let kept = unrevoked.compactMap(\.expiresDate).filter { $0 <= current.purchaseDate }
         return [rule, kept.max()].compactMap { $0 }.max()
     }
 
-    private func rule(_ current: Charge, _ renewal: Assertion?) -> Int64? {
+    private func rule(_ current: Purchase, _ renewal: Assertion?) -> Int64? {
         let end = current.revocationDate ?? current.expiresDate
         guard let renewal else { return end }
         if current.revocationDate != nil, current.lastSigned > renewal.signed { return end }
@@ -42,21 +54,23 @@ extension ReferenceModel {
         guard renewal.signed >= current.firstSigned, !isOfEarlierPeriod(renewal, than: current) else { return end }
         switch renewal.status {
         case .some(.active): return [current.expiresDate, renewal.number("renewalDate")].compactMap { $0 }.max()
-        case .some(.billingGracePeriod): return renewal.number("gracePeriodExpiresDate") ?? end
+        case .some(.billingGracePeriod):
+            // The longest grace period that Apple offers.
+            return renewal.number("gracePeriodExpiresDate") ?? current.expiresDate.map { $0 + 28 * 86_400_000 } ?? end
         case .some(.expired), .some(.billingRetry), .some(.revoked): return end.map { min($0, renewal.signed) }
         default: return end
         }
     }
 
     /// Whether a renewal says how the period before a charge ended.
-    func isOfEarlierPeriod(_ renewal: Assertion, than current: Charge) -> Bool {
+    func isOfEarlierPeriod(_ renewal: Assertion, than current: Purchase) -> Bool {
         guard let end = renewal.number("renewalDate"), let status = renewal.status else { return false }
         return end <= current.purchaseDate && [.expired, .billingRetry, .billingGracePeriod, .revoked].contains(status)
     }
 
     /// A grace period reported by notifications V1 or answers: given unless a newer statement signed by Apple exists or the charge was
     /// revoked.
-    private func legacyGrace(_ current: Charge) -> Int64? {
+    private func legacyGrace(_ current: Purchase) -> Int64? {
         guard let legacy = legacyRenewal(thatCountsFor: current), legacy.isInBillingRetry, current.revocationDate == nil,
             let grace = legacy.grace, let end = current.expiresDate, grace <= end + 30 * 86_400_000
         else { return nil }
@@ -65,7 +79,7 @@ extension ReferenceModel {
     }
 
     /// The latest renewal state from notifications V1 and answers of the charge's app, if no signed one is as new.
-    func legacyRenewal(thatCountsFor current: Charge) -> V1Renewal? {
+    func legacyRenewal(thatCountsFor current: Purchase) -> V1Renewal? {
         guard let legacy = legacyRenewals[V1Renewal.Name(contract: current.key, bundle: current.bundle)] else { return nil }
         guard let renewal = renewals[current.key] else { return legacy }
         return legacy.statedAt > renewal.signed ? legacy : nil

@@ -8,17 +8,15 @@ extension ReferenceModel {
         var effects: Set<String> = []
         for charge in charges {
             for assertion in charge.assertions {
-                let lineItem = assertion.saysSubscription ? assertion.text("webOrderLineItemId") : nil
-                let period = lineItem.map { "\(charge.contract)/\($0)" }
-                effects.insert("\(charge.environment) granted \(period ?? charge.id)")
-                guard let date = assertion.number("revocationDate") else { continue }
-                let kind = assertion.isOfFamily ? "revoked" : "refunded"
+                effects.insert("\(charge.environment) granted \(assertion.grant)")
+                guard assertion.isOfFamily, let date = assertion.number("revocationDate") else { continue }
                 // In whole seconds, as in receipts.
-                effects.insert("\(charge.environment) \(kind) \(charge.id)/\(date / 1000 * 1000)")
+                effects.insert("\(charge.environment) revoked \(charge.id)/\(date / 1000 * 1000)")
             }
         }
+        for purchase in Dictionary(grouping: charges, by: \.period).values { effects.formUnion(refunds(of: purchase)) }
         for notification in notifications {
-            guard let kind = Self.lifecycle(notification.type.rawValue, notification.subtype?.rawValue) else { continue }
+            guard let kind = Self.lifecycle(notification) else { continue }
             effects.insert("\(notification.app.environment.rawValue) \(kind) \(notification.notificationUUID.text)")
         }
         for notification in legacyNotifications {
@@ -28,8 +26,26 @@ extension ReferenceModel {
         return effects
     }
 
-    private static func lifecycle(_ type: String, _ subtype: String?) -> String? {
-        switch (type, subtype) {
+    /// The refunds of a purchase: one, and another after each reversal that was signed before the greatest revocation date.
+    private func refunds(of charges: [Charge]) -> [String] {
+        let dates = charges.flatMap(\.assertions).filter { !$0.isOfFamily }.compactMap { $0.number("revocationDate") }
+        guard let first = Purchase(charges)?.first, let last = dates.max() else { return [] }
+        let transactions = Set(charges.map(\.id))
+        let reversals = notifications.filter { notification in
+            notification.type == .refundReversed && notification.app.environment.rawValue == first.environment
+                && notification.transactionID.map(transactions.contains) ?? false
+        }
+        let signed = Dictionary(grouping: reversals, by: \.notificationUUID).values.compactMap { same in
+            same.map(\.signedDate.millisecondsSince1970).min()
+        }
+        return (0...signed.filter { $0 < last }.count).map { "\(first.environment) refunded \(first.grant)/\($0)" }
+    }
+
+    private static func lifecycle(_ notification: SimulatedNotification) -> String? {
+        // The status says more than the subtype.
+        if notification.type == .didFailToRenew, notification.status == .billingGracePeriod { return "grace_period_started" }
+        if notification.type == .didFailToRenew, notification.status == .billingRetry { return "billing_retry_started" }
+        return switch (notification.type.rawValue, notification.subtype?.rawValue) {
         case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED"): "will_renew"
         case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED"): "will_not_renew"
         case ("DID_CHANGE_RENEWAL_PREF", _): "plan_changed"

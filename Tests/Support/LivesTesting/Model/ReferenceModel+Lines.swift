@@ -28,7 +28,8 @@ extension ReferenceModel {
             return LedgerLine.text("legacy_renewal", renewal.name.contract.environment, renewal.name.text, versions)
         }
         lines += posts.map(postLine) + receiptPosts.map(receiptPostLine)
-        lines += effects().union(found).map { "effect \($0)" }
+        // The refunds of a purchase are numbered when all is known about it.
+        lines += effects().union(found).filter { $0.split(separator: " ")[1] != "refunded" }.map { "effect \($0)" }
         lines += refundRequests().map(refundLine)
         return lines.sorted()
     }
@@ -46,7 +47,10 @@ extension ReferenceModel {
     }
 
     private func transactionLine(_ charge: Charge, _ orders: Orders) -> String {
-        var fields = fields(LedgerColumns.transactions, charge.constant) + fields(LedgerColumns.transactionStates, charge.state)
+        let constants = LedgerColumns.transactions.map { column in
+            (column.name, column.isLasting ? charge.lasting(column.member) : charge.constant.text(column.member))
+        }
+        var fields = constants + fields(LedgerColumns.transactionStates, charge.state)
         fields += [
             ("product_type", charge.type), ("in_app_ownership_type", charge.ownership),
             ("subscription_group_identifier", charge.subscriptionGroup), ("app_account_token", charge.token),
@@ -102,7 +106,7 @@ extension ReferenceModel {
                     ("product_type", current.type),
                     ("status", legacy.map(\.status) ?? renewal?.status.map { String($0.rawValue) }),
                     ("will_renew", willRenew.map { $0 ? "true" : "false" }),
-                    ("started_at", charges.map(\.purchaseDate).min().map(String.init)), ("current_transaction_id", current.id),
+                    ("started_at", charges.map(\.purchaseDate).min().map(String.init)), ("current_transaction_id", current.first.id),
                     ("current_period_start", String(current.purchaseDate)),
                     ("current_period_end", current.expiresDate.map(String.init)),
                     ("revoked_at", current.revocationDate.map(String.init)),

@@ -35,15 +35,22 @@ extension ReferenceModel {
     /// The user of a paid order owns the contract that paid it.
     private func orderClaims(_ orders: Orders) -> [Claim] {
         orders.payers.compactMap { order, payer in
-            guard let user = shopOrders[order.id]?.user, let trade = orders.trade(of: payer.period) else { return nil }
-            return Claim(contract: payer.key, user: user, effectiveAt: trade.purchaseDate * 1000, evidence: "order:\(order.id)")
+            guard let user = shopOrders[order.id]?.user else { return nil }
+            return Claim(contract: payer.key, user: user, effectiveAt: payer.purchaseDate * 1000, evidence: "order:\(order.id)")
         }
+    }
+
+    /// Whether another transaction represents the charge's purchase: a copy moves no product to another user.
+    private func isCopy(_ charge: Charge) -> Bool {
+        if charge.isCopyOfProduct { return true }
+        let others = charges.filter { $0.isPurchased && $0.environment == charge.environment && $0.period == charge.period }
+        return charge.isPurchased && others.contains { Charge.hasLowerNumber($0, charge) }
     }
 
     /// A later token of a charge pays no order, but the user of its order owns the contract.
     private func tokenClaims() -> [Claim] {
         charges.compactMap { charge in
-            guard charge.isPurchased, let token = charge.token, token != charge.firstToken else { return nil }
+            guard charge.isPurchased, !isCopy(charge), let token = charge.token, token != charge.firstToken else { return nil }
             guard let user = shopOrders[token]?.user else { return nil }
             return Claim(contract: charge.key, user: user, effectiveAt: charge.purchaseDate * 1000, evidence: "token:\(charge.id)")
         }
@@ -71,7 +78,7 @@ extension ReferenceModel {
         let posts = receiptPosts.filter { post in
             post.contract == charge.key && post.named == charge.id && post.receivedAt <= charge.purchaseDate + Self.postingWindow
         }
-        guard let first = posts.min(by: PostedContract.isEarlier), charge.firstToken == nil,
+        guard let first = posts.min(by: PostedContract.isEarlier), charge.firstToken == nil, !isCopy(charge),
             charge.constant.text("transactionReason") != "RENEWAL"
         else { return nil }
         let isRenewal = charges.contains { other in
@@ -88,16 +95,17 @@ extension ReferenceModel {
         let eventID: Int64
     }
 
-    /// The user who posted a purchase without token within the window may own it, unless stronger evidence dates from before the
-    /// purchase.
+    /// The user who posted a purchase may own it: within the window from the purchase on, later from the post on, unless something stated
+    /// is older.
     private func postClaims(against stated: [Key: [Claim]]) -> [PostedClaim] {
         posts.compactMap { post in
             guard let charge = charges.first(where: { $0.environment == post.charge.environment && $0.id == post.charge.id }),
-                charge.firstToken == nil, post.receivedAt <= charge.purchaseDate + Self.postingWindow,
-                !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= charge.purchaseDate * 1000 })
+                case let isInTime = post.receivedAt <= charge.purchaseDate + Self.postingWindow,
+                case let effectiveAt = (isInTime ? charge.purchaseDate : post.receivedAt) * 1000,
+                !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= effectiveAt })
             else { return nil }
-            let effectiveAt = charge.purchaseDate * 1000
-            let claim = Claim(contract: post.contract, user: post.user, effectiveAt: effectiveAt, evidence: "client:\(charge.id)")
+            let evidence = isInTime ? "client:\(charge.id)" : "restored:\(post.contract.id)"
+            let claim = Claim(contract: post.contract, user: post.user, effectiveAt: effectiveAt, evidence: evidence)
             return PostedClaim(claim: claim, receivedAt: post.receivedAt, eventID: post.eventID)
         }
     }

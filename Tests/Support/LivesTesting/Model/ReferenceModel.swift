@@ -34,7 +34,7 @@ package struct ReferenceModel {
     package init(events: [LifeEvent], commands: [LifeCommand]) {
         var statements = Statements()
         for event in events { statements.take(event) }
-        charges = statements.charges.compactMap { Charge(id: $0.id, assertions: $1) }
+        charges = statements.charges.compactMap { Charge(id: $0.id, assertions: $1, postedTypes: statements.postedTypes[$0] ?? []) }
         renewals = statements.renewals.compactMapValues { $0.max(by: Assertion.older) }
         legacyRenewals = statements.legacyRenewals.compactMapValues { $0.max(by: V1Renewal.older) }
         posts = Post.first(of: statements.posts)
@@ -73,6 +73,8 @@ private struct Statements {
     var charges: [Key: [Assertion]] = [:]
     var renewals: [Key: [Assertion]] = [:]
     var legacyRenewals: [V1Renewal.Name: [V1Renewal]] = [:]
+    /// The types in posted receipts whose charges Apple's answer brings.
+    var postedTypes: [Key: [String]] = [:]
     var posts: [Post] = []
     var receiptPosts: [PostedContract] = []
     var notifications: [SimulatedNotification] = []
@@ -94,7 +96,8 @@ private struct Statements {
             take(notification.receiptAssertions)
             take(notification.legacyRenewals)
         case .receipt(let post):
-            if !post.needsAppleAnswer { take(post.receipt.entries.assertions(of: post.app, statedAt: post.receipt.madeAt)) }
+            let assertions = post.receipt.entries.assertions(of: post.app, statedAt: post.receipt.madeAt)
+            if post.needsAppleAnswer { takeTypes(assertions) } else { take(assertions) }
             receiptPosts += PostedContract.all(of: post, in: event)
         case .unanswered(let receipt, let app):
             take(receipt.entries.assertions(of: app, statedAt: receipt.madeAt))
@@ -122,6 +125,13 @@ private struct Statements {
     private mutating func take(_ assertions: [Assertion]) {
         for assertion in assertions {
             charges[Key(assertion.environment, assertion.text("transactionId") ?? ""), default: []].append(assertion)
+        }
+    }
+
+    private mutating func takeTypes(_ assertions: [Assertion]) {
+        for assertion in assertions {
+            guard let type = assertion.text("type") else { continue }
+            postedTypes[Key(assertion.environment, assertion.text("transactionId") ?? ""), default: []].append(type)
         }
     }
 

@@ -1,0 +1,52 @@
+/// What a customer bought once: a period of a subscription, a consumable, or a product for good. Its transactions are evidence of it.
+struct Purchase {
+    /// Ordered by number.
+    let charges: [Charge]
+    /// The purchased transaction with the least number, which represents the purchase.
+    let first: Charge
+    /// The transaction with the newest statement. For equal dates a revoked one counts, then the one with the greatest number.
+    let newest: Charge
+
+    /// Nil without transactions. Transactions of family members count only where there are no purchased ones.
+    init?(_ all: [Charge]) {
+        let purchased = all.filter(\.isPurchased)
+        charges = (purchased.isEmpty ? all : purchased).sorted(by: Charge.hasLowerNumber)
+        guard let first = charges.first, let newest = charges.max(by: Self.saysLess) else { return nil }
+        (self.first, self.newest) = (first, newest)
+    }
+
+    private static func saysLess(_ left: Charge, _ right: Charge) -> Bool {
+        if left.lastSigned != right.lastSigned { return left.lastSigned < right.lastSigned }
+        let revoked = (left.revocationDate != nil, right.revocationDate != nil)
+        return revoked.0 != revoked.1 ? revoked.1 : Charge.hasLowerNumber(left, right)
+    }
+
+    var key: Key { first.key }
+    var product: String { first.product }
+    var bundle: String { first.bundle }
+    var type: String? { first.type }
+    var isSubscription: Bool { first.isSubscription }
+    var givesAccess: Bool { first.givesAccess }
+    var purchaseDate: Int64 { first.purchaseDate }
+    var expiresDate: Int64? { newest.expiresDate }
+    var revocationDate: Int64? { newest.revocationDate }
+    var isUpgraded: Bool { newest.state.text("isUpgraded") == "true" }
+    var firstSigned: Int64 { charges.map(\.firstSigned).min() ?? 0 }
+    var lastSigned: Int64 { newest.lastSigned }
+
+    /// The refund status. A refund without a percentage is full.
+    var status: String {
+        guard revocationDate != nil else { return "paid" }
+        return newest.signed?.number("revocationPercentage") ?? 100_000 >= 100_000 ? "refunded" : "partly_refunded"
+    }
+
+    /// By purchase date, then by number.
+    static func isEarlier(_ left: Purchase, _ right: Purchase) -> Bool { Charge.isEarlier(left.first, right.first) }
+
+    /// By purchase date, then by end, then by number.
+    static func isBefore(_ left: Purchase, _ right: Purchase) -> Bool {
+        if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
+        let ends = (left.expiresDate ?? .min, right.expiresDate ?? .min)
+        return ends.0 != ends.1 ? ends.0 < ends.1 : Charge.hasLowerNumber(left.first, right.first)
+    }
+}
