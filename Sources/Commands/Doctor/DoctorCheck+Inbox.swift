@@ -1,5 +1,6 @@
 import InboxQueue
 import Postgres
+import SQL
 
 /// The events that wait, and those that need a person. The thresholds are those of the alerts.
 extension DoctorCheck {
