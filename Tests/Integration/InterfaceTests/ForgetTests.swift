@@ -64,7 +64,7 @@ struct ForgetTests {
             #expect(alias.hasPrefix("forgotten:"))
             #expect(try await ForgetScene.tables(in: ledger) == [])
             try await ledger.submit("1001", by: "carol", onDay: 4000)
-            #expect(try await ledger.lines("SELECT conflict FROM appstore.client_posts WHERE user_id = 'carol'") == ["owner_conflict"])
+            #expect(try await ledger.lines("SELECT user_id FROM appstore.contracts WHERE original_transaction_id = '1000'") == ["carol"])
             try await ledger.setPolicy("backend")
             try await ledger.setPolicy("off")
         }

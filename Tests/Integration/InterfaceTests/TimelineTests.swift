@@ -73,7 +73,7 @@ struct TimelineTests {
         try await TestLedger.with { ledger in
             try await ledger.put(Charge("1000", onDay: 0))
             try await ledger.submit("1000", by: "dora", onDay: 3.5)
-            #expect(try await ledger.story("submitted") == ["3.5 3.5 submitted 1000 dora: owner_unknown"])
+            #expect(try await ledger.story("submitted") == ["3.5 3.5 submitted 1000 dora: claimed"])
             try await ledger.submit("1000", by: "anna", onDay: 1)
             try await ledger.submit("1000", by: "bert", onDay: 2)
             #expect(

@@ -80,7 +80,7 @@ struct OrderTests {
             try await ledger.merge(charge)
             #expect(try await ledger.orders().first == "- anna pending token product_mismatch")
             try await ledger.merge(charge.with { ($0.token, $0.signedDay) = (other, 1) })
-            #expect(try await ledger.orders() == ["- anna pending token", "1000 - paid token"])
+            #expect(try await ledger.orders() == ["- anna pending token", "1000 anna paid token"], "the later token claims the contract")
         }
     }
 

@@ -140,11 +140,11 @@ struct SchemaGateTests {
         )
         let work: @Sendable () async throws -> Void = { _ = try await pool.withConnection { try await $0.query("SELECT 1") } }
         try await work()
-        try await database.run("UPDATE appstore.fence SET contract = 2")
+        try await database.run("UPDATE appstore.fence SET contract = contract + 1")
         let error = await #expect(throws: PostgresError.self) { try await work() }
         #expect(error?.code == .connectionFailed)
         #expect(error?.message.contains("update the program") == true)
-        try await database.run("UPDATE appstore.fence SET contract = 1")
+        try await database.run("UPDATE appstore.fence SET contract = contract - 1")
         try await work()
         #expect(pool.counts.opened == 1)
         await pool.close()
