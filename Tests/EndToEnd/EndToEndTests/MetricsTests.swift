@@ -3,6 +3,7 @@ import Foundation
 import Postgres
 import PostgresTesting
 import PrometheusTesting
+import SQL
 import Testing
 
 extension EndToEndInterfaces {
@@ -84,7 +85,7 @@ extension EndToEndInterfaces {
 
         private func expectProcess(in metrics: ExposedMetrics) throws {
             let build = try #require(metrics.families["appstore_inbox_build_info"]?.samples.first)
-            #expect((build.value, build.labels["version"], build.labels["schema"]) == (1, "0.2.0", "1"))
+            #expect((build.value, build.labels["version"], build.labels["schema"]) == (1, "0.2.0", "\(SchemaManifest().version)"))
             let now = Date.now.timeIntervalSince1970
             let startedAt = try #require(metrics.value("process_start_time_seconds"))
             #expect(startedAt > now - 60 && startedAt <= now)

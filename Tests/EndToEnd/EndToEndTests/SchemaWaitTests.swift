@@ -2,6 +2,7 @@ import EndToEndTesting
 import Foundation
 import Postgres
 import PostgresTesting
+import SQL
 import StoreSimulator
 import Testing
 
@@ -75,7 +76,10 @@ extension EndToEnd {
                 }
                 #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1)
                 #expect(worker.isRunning)
-                let trouble = Substring("STATUS=the database cannot be used: the schema is version 1, this program knows 1 ")
+                let version = SchemaManifest().version
+                let trouble = Substring(
+                    "STATUS=the database cannot be used: the schema is version \(version), this program knows \(version) "
+                )
                 try await eventually("systemd knows why") {
                     try await worker.systemdMessages(within: .seconds(1)).contains { $0.hasPrefix(trouble) }
                 }

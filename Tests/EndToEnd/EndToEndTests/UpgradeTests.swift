@@ -29,7 +29,7 @@ extension EndToEnd {
                 )
                 .adding(
                     "ALTER TABLE appstore.outcomes ADD COLUMN later text; ALTER TABLE appstore.outcome_history ADD COLUMN later text;",
-                    name: "steps/0003_later"
+                    name: "later"
                 )
             try await Installation.lend { installation in
                 let (sql, database) = (installation.sql, installation.database)
@@ -46,14 +46,14 @@ extension EndToEnd {
                 }
                 #expect(Set(seen.statuses.keys) == [200], "\(seen.statuses)")
 
-                let breaking = next.adding("-- breaking\nSELECT 1;", name: "steps/0004_break")
+                let breaking = next.adding("-- breaking\nSELECT 1;", name: "break")
                 seen.merge(
                     try await load(2).run {
                         try await settle(60, sql)
-                        #expect(try await database.migrate(breaking).steps == ["steps/0004_break"])
+                        #expect(try await database.migrate(breaking).steps == [SchemaManifest.step(3, "break")])
                         try await eventually("the old worker says what to do") {
                             worker.log.contains(
-                                "the schema is version 4, this program knows 1 and cannot work with a change since then: update the program"
+                                "the schema is version \(breaking.version), this program knows \(SchemaManifest().version) and cannot work with a change since then: update the program"
                             )
                         }
                         try await eventually("ingest stores nothing") { try await ingest.admin.get("/readyz").status == 503 }
@@ -64,7 +64,7 @@ extension EndToEnd {
                 let settled = try await sql.value(Int.self, "SELECT count(*) FROM appstore.outcomes")
 
                 // What a program of the next release finds is its own contract.
-                try await sql.execute("UPDATE appstore.fence SET contract = 1")
+                try await sql.execute("UPDATE appstore.fence SET contract = \(SchemaManifest().contract)")
                 try await eventually("the backlog is drained", within: .seconds(60)) {
                     try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 0
                 }

@@ -1,6 +1,7 @@
 import InboxTesting
 import Postgres
 import PostgresTesting
+import SQL
 import Schema
 import Testing
 
@@ -64,14 +65,19 @@ struct SchemaGateTests {
         try await database.run("DROP ROLE gate_stranger")
     }
 
+    /// That of the program.
+    private static let version = SchemaManifest().version
+
     @Test(arguments: [
         (
-            "UPDATE appstore.fence SET contract = 2", "UPDATE appstore.fence SET contract = 1", SchemaError.Code.databaseIsNewer,
-            "the schema is version 1, this program knows 1 and cannot work with a change since then: update the program"
+            "UPDATE appstore.fence SET contract = contract + 1", "UPDATE appstore.fence SET contract = contract - 1",
+            SchemaError.Code.databaseIsNewer,
+            "the schema is version \(version), this program knows \(version) and cannot work with a change since then: update the program"
         ),
         (
-            "DELETE FROM appstore.schema_history", "INSERT INTO appstore.schema_history VALUES (1, 'tables', false)", .schemaIsOlder,
-            "the schema is version 0, this program knows 1: run `appstore-inbox migrate`"
+            "DELETE FROM appstore.schema_history", "INSERT INTO appstore.schema_history VALUES (\(version), 'tables', false)",
+            .schemaIsOlder,
+            "the schema is version 0, this program knows \(version): run `appstore-inbox migrate`"
         ),
     ])
     func `another schema is refused and logged once with a remedy, until it fits`(
@@ -95,7 +101,7 @@ struct SchemaGateTests {
 
     @Test func `a later schema with the same contract is admitted`() async throws {
         let database = try await InboxDatabase.make()
-        try await database.run("INSERT INTO appstore.schema_history VALUES (2, 'steps/0002_add', false)")
+        try await database.run("INSERT INTO appstore.schema_history VALUES (1000, 'steps/1000_add', false)")
         try await ask(SchemaGate(.worker, logger: .silent), database)
     }
 

@@ -36,9 +36,9 @@ struct SchemaManifestTests {
             #expect(step.file.name.hasPrefix("steps/" + String(repeating: "0", count: 4 - number.count) + number + "_"))
         }
         let next = manifest.version + 1
-        let plain = manifest.adding("SELECT 1;", name: "steps/000\(next)_change")
+        let plain = manifest.adding("SELECT 1;")
         #expect(plain.version == next && plain.contract == manifest.contract)
-        let breaking = manifest.adding("-- breaking\nSELECT 1;", name: "steps/000\(next)_change")
+        let breaking = manifest.adding("-- breaking\nSELECT 1;")
         #expect(breaking.version == next && breaking.contract == Int32(next))
     }
 

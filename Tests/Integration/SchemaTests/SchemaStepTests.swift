@@ -9,31 +9,33 @@ import Testing
 struct SchemaStepTests {
     private static let history: Statement =
         "SELECT concat_ws(' ', version, name, is_breaking) FROM appstore.schema_history ORDER BY version"
+    /// That of the program.
+    private let version = SchemaManifest().version
     private static let contract: Statement = "SELECT contract::text FROM appstore.fence"
 
     @Test func `a step is applied once, and functions and views are created again after it`() async throws {
         let database = try await InboxDatabase.make()
         let next = SchemaManifest().adding("DROP VIEW appstore.failed; CREATE TABLE appstore.more (id bigint);")
         let changes = try await database.migrate(next)
-        #expect(changes.steps == ["steps/0002_change"])
-        #expect(changes.description == "Applied steps/0002_change, functions, views and privileges.")
-        #expect(try await database.lines(Self.history) == ["1 tables f", "2 steps/0002_change f"])
-        #expect(try await database.lines(Self.contract) == ["1"])
+        #expect(changes.steps == [SchemaManifest.step(1)])
+        #expect(changes.description == "Applied \(SchemaManifest.step(1)), functions, views and privileges.")
+        #expect(try await database.lines(Self.history) == ["\(version) tables f", "\(version + 1) \(SchemaManifest.step(1)) f"])
+        #expect(try await database.lines(Self.contract) == ["\(SchemaManifest().contract)"])
         #expect(try await database.differences(next) == ["unknown: table appstore.more"])
         #expect(try await database.migrate(next).isEmpty)
-        #expect(try await database.differences() == ["the schema has version 2, this program makes 1"])
+        #expect(try await database.differences() == ["the schema has version \(version + 1), this program makes \(version)"])
     }
 
     @Test func `a new database is created in the last version, without the steps`() async throws {
         let database = try await TestCluster.shared.makeDatabase()
         let next = SchemaManifest().adding("-- breaking\nSELECT 1/0;")
-        #expect(try await database.migrate(next).created == 2)
-        #expect(try await database.lines(Self.history) == ["2 tables f"])
-        #expect(try await database.lines(Self.contract) == ["2"])
+        #expect(try await database.migrate(next).created == version + 1)
+        #expect(try await database.lines(Self.history) == ["\(version + 1) tables f"])
+        #expect(try await database.lines(Self.contract) == ["\(version + 1)"])
     }
 
     @Test(arguments: [
-        ("SELECT 1/0;", "", "steps/0003_fail: division by zero"),
+        ("SELECT 1/0;", "", "_fail: division by zero"),
         ("SELECT 1;", "CREATE NONSENSE", "functions/test/mine: syntax error"),
         ("DROP INDEX appstore.audit_log_by_event;", "", "missing: index appstore.audit_log_by_event"),
         ("ALTER TABLE appstore.audit_log ADD COLUMN more text;", "", "different: table appstore.audit_log"),
@@ -42,12 +44,12 @@ struct SchemaStepTests {
         let database = try await InboxDatabase.make()
         let before = try await database.fingerprint()
         let next = SchemaManifest().adding("-- breaking\nDROP VIEW appstore.failed; CREATE TABLE appstore.more (id bigint);")
-            .adding(step, name: "steps/0003_fail").defining(definition)
+            .adding(step, name: "fail").defining(definition)
         let error = await #expect(throws: SchemaError.self) { try await database.migrate(next) }
         #expect(error?.description.contains(text) == true, "\(error?.description ?? "")")
         #expect(try await database.fingerprint() == before)
-        #expect(try await database.lines(Self.history) == ["1 tables f"])
-        #expect(try await database.lines(Self.contract) == ["1"])
+        #expect(try await database.lines(Self.history) == ["\(version) tables f"])
+        #expect(try await database.lines(Self.contract) == ["\(SchemaManifest().contract)"])
         #expect(try await database.migrate().isEmpty)
     }
 
@@ -65,7 +67,7 @@ struct SchemaStepTests {
             let error = await #expect(throws: SchemaError.self) { try await SchemaFinding(.worker, worker) }
             #expect(error?.code == .databaseIsNewer)
         }
-        #expect(try await database.lines(Self.contract) == ["2"])
+        #expect(try await database.lines(Self.contract) == ["\(version + 1)"])
     }
 
     private static let concurrent = SchemaManifest().adding(
@@ -83,9 +85,9 @@ struct SchemaStepTests {
 
     @Test func `a concurrent step makes indexes`() async throws {
         let database = try await InboxDatabase.make()
-        #expect(try await database.migrate(Self.concurrent).steps == ["steps/0002_change"])
+        #expect(try await database.migrate(Self.concurrent).steps == [SchemaManifest.step(1)])
         #expect(try await database.lines(Self.made) == ["appstore.audit_log_by_note", "appstore.owner_links_by_note"])
-        #expect(try await database.lines(Self.history) == ["1 tables f", "2 steps/0002_change f"])
+        #expect(try await database.lines(Self.history) == ["\(version) tables f", "\(version + 1) \(SchemaManifest.step(1)) f"])
         #expect(try await database.migrate(Self.concurrent).isEmpty)
     }
 
@@ -115,10 +117,10 @@ struct SchemaStepTests {
             #expect(await interrupted == nil)
             // After the end of its session the next run drops it.
             #expect(try await database.lines(Self.invalid) == (interruption == .cancel ? [] : ["appstore.audit_log_by_note"]))
-            #expect(try await database.lines(Self.history) == ["1 tables f"])
+            #expect(try await database.lines(Self.history) == ["\(version) tables f"])
             try await holder.runScript("COMMIT")
         }
-        #expect(try await database.migrate(Self.concurrent).steps == ["steps/0002_change"])
+        #expect(try await database.migrate(Self.concurrent).steps == [SchemaManifest.step(1)])
         #expect(try await database.lines(Self.made) == ["appstore.audit_log_by_note", "appstore.owner_links_by_note"])
         #expect(try await database.lines(Self.invalid) == [])
     }
@@ -135,9 +137,9 @@ struct SchemaStepTests {
             .adding("ALTER TABLE appstore.products ADD COLUMN more text;")
             .adding(
                 "-- concurrently\nVALUES ('CREATE INDEX CONCURRENTLY IF NOT EXISTS products_by_more ON appstore.products (more)')",
-                name: "steps/0003_index"
+                name: "index"
             )
-            .adding(Self.partitioned, name: "steps/0004_index")
+            .adding(Self.partitioned, name: "index")
         #expect(try await database.migrate(next).steps.count == 3)
         #expect(try await database.differences(next) == ["unknown: index appstore.outcomes_by_attempts"])
         #expect(try await database.lines(Self.invalid) == [])
@@ -156,7 +158,7 @@ struct SchemaStepTests {
     @Test func `a partition that is made before an upgrade is repeated has the index once`() async throws {
         let database = try await InboxDatabase.make()
         let next = SchemaManifest().adding(Self.partitioned)
-        await #expect(throws: SchemaError.self) { try await database.migrate(next.adding("SELECT 1/0;", name: "steps/0003_fail")) }
+        await #expect(throws: SchemaError.self) { try await database.migrate(next.adding("SELECT 1/0;", name: "fail")) }
         try await database.run(
             """
             SET ROLE appstore_owner;
@@ -165,7 +167,7 @@ struct SchemaStepTests {
             ALTER TABLE appstore.outcomes ATTACH PARTITION appstore.outcomes_rest FOR VALUES FROM (2000000) TO (MAXVALUE);
             """
         )
-        #expect(try await database.migrate(next).steps == ["steps/0002_change"])
+        #expect(try await database.migrate(next).steps == [SchemaManifest.step(1)])
         let indexes = try await database.lines(
             """
             SELECT concat_ws(' ', i.inhrelid::regclass, count(*)) FROM pg_inherits AS i JOIN pg_index AS x ON x.indrelid = i.inhrelid
@@ -187,7 +189,7 @@ struct SchemaStepTests {
         )
         next = try await next.withFingerprint()
             .adding("-- concurrently\nVALUES ('ALTER TYPE appstore.environment ADD VALUE IF NOT EXISTS ''Xcode''')")
-            .adding("SELECT 'Xcode'::appstore.environment;", name: "steps/0003_use")
+            .adding("SELECT 'Xcode'::appstore.environment;", name: "use")
         #expect(try await database.migrate(next).steps.count == 2)
         #expect(try await database.differences(next) == [])
         #expect(try await database.lines("SELECT environment::text FROM appstore.test_view") == ["Xcode"])
@@ -217,7 +219,7 @@ struct SchemaStepTests {
                 INSERT INTO appstore.more VALUES ('a');
                 """
             )
-            .adding("-- concurrently\n" + query, name: "steps/0003_run")
+            .adding("-- concurrently\n" + query, name: "run")
         #expect(try await database.migrate(next).steps.count == 2)
         let made = try await database.lines("SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = 'appstore.more'::regclass")
         let values = try await database.lines("SELECT unnest(enum_range(NULL::appstore.kind))::text")
@@ -247,7 +249,7 @@ struct SchemaStepTests {
                 }
             }
             try await holder.runScript("COMMIT")
-            #expect(try await changes.steps == ["steps/0002_change"])
+            #expect(try await changes.steps == [SchemaManifest.step(1)])
         }
         #expect(try await database.lines(Self.made) == ["appstore.audit_log_by_note", "appstore.owner_links_by_note"])
     }

@@ -24,10 +24,16 @@ extension SchemaManifest {
     }
 
     /// The manifest of a later release, with one more step.
-    package func adding(_ step: String, name: String = "steps/0002_change") -> SchemaManifest {
+    package func adding(_ step: String, name: String = "change") -> SchemaManifest {
         var copy = self
-        copy.steps.append(SchemaStep(file: SchemaFile(name: name, text: step)))
+        copy.steps.append(SchemaStep(file: SchemaFile(name: Self.step(version - SchemaManifest().version + 1, name), text: step)))
         return copy
+    }
+
+    /// The name of the step so many versions after that of the program.
+    package static func step(_ later: Int, _ name: String = "change") -> String {
+        let number = String(SchemaManifest().version + later)
+        return "steps/" + String(repeating: "0", count: 4 - number.count) + number + "_" + name
     }
 
     /// The manifest with one more file of functions.
