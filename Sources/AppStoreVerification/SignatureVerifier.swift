@@ -17,7 +17,13 @@ struct SignatureVerifier: Sendable {
             return SignedPayload(known, bytes: jws.payload, chain: chain)
         }
         let (leaf, intermediate) = try Self.certificates(of: jws, diagnostics)
-        let unverified = try diagnostics.check(.signedDate) { () throws(Flaw) in try payload.get() }
+        let unverified = try diagnostics.check(.signedDate) { () throws(Flaw) in
+            do throws(Flaw) {
+                return try payload.get()
+            } catch {
+                throw isSigned(jws, by: leaf, intermediate) ? UnverifiedPayload.flaw(ofGenuine: error) : error
+            }
+        }
         let chain = try SigningChain(
             leaf: leaf,
             intermediates: [intermediate],
@@ -29,6 +35,24 @@ struct SignatureVerifier: Sendable {
         try diagnostics.check(.signature) { () throws(Flaw) in try Self.verifySignature(of: jws, by: chain) }
         cache.insert(chain, for: jws.headerSegment)
         return SignedPayload(unverified, bytes: jws.payload, chain: chain)
+    }
+
+    /// Whether a JWS without a readable signing date is genuine. Nothing of it counts, so the chain is validated at any time: the leaf's start.
+    private func isSigned(_ jws: CompactJWS, by leaf: Certificate, _ intermediate: Certificate) -> Bool {
+        do throws(Flaw) {
+            let chain = try SigningChain(
+                leaf: leaf,
+                intermediates: [intermediate],
+                roots: roots,
+                at: leaf.notBefore,
+                rules: .jws,
+                nil
+            )
+            try Self.verifySignature(of: jws, by: chain)
+            return true
+        } catch {
+            return false
+        }
     }
 
     private static func verifySignature(of jws: CompactJWS, by chain: SigningChain) throws(Flaw) {
@@ -65,6 +89,9 @@ struct SignatureVerifier: Sendable {
     }
 
     private static func certificates(in header: JOSEHeader) throws(Flaw) -> (leaf: Certificate, intermediate: Certificate) {
+        guard header.x5c.count != 1 else {
+            throw Flaw(.x5cCount, "1 certificate: signed by Xcode's local testing (StoreKit testing), not by Apple")
+        }
         guard header.x5c.count == 3 else { throw Flaw(.x5cCount, "\(header.x5c.count) certificates") }
         var certificates: [Certificate] = []
         for (index, der) in header.x5c.enumerated() {

@@ -15,8 +15,28 @@ struct UnverifiedPayload {
         }
         kind = SignedPayloadKind.of(object)
         let member = kind == .appTransaction ? "receiptCreationDate" : "signedDate"
-        guard case .number(let number)? = object[member], let date = Timestamp(number) else { throw Flaw(.signedDateMissing, member) }
+        guard case .number(let number)? = object[member], let date = Timestamp(number) else {
+            var flaw = Flaw(.signedDateMissing, member)
+            flaw.genuine = GenuineContent(object, kind)
+            throw flaw
+        }
         signedDate = date
+    }
+
+    /// What a payload that cannot be read is refused for, when its signature is valid.
+    static func flaw(ofGenuine flaw: Flaw) -> Flaw {
+        var genuine = flaw
+        genuine.isUnreadable = true
+        genuine.genuine = flaw.genuine ?? .other
+        if flaw.reason == .signedDateMissing, let place = genuine.genuine?.odd.first(where: isSigningDate) {
+            genuine.reason = .unreadableMember
+            genuine.detail = place
+        }
+        return genuine
+    }
+
+    private static func isSigningDate(_ place: String) -> Bool {
+        ["signedDate", "transaction.signedDate", "renewalInfo.signedDate", "appTransaction.receiptCreationDate"].contains(place)
     }
 
     /// The signedDate in seconds since 1970, the unit of certificates.
@@ -49,11 +69,16 @@ struct SignedPayload {
     }
 
     private func decode<Content: SignedContent>(as type: Content.Type) throws(Flaw) -> SignedValue<Content> {
-        guard kind == Content.kind else { throw Flaw(.wrongKind, "\(kind?.rawValue ?? "unknown") instead of \(Content.kind.rawValue)") }
-        do {
-            return SignedValue(value: try Content(object), payloadBytes: bytes, signedDate: signedDate)
-        } catch {
-            throw Flaw(.payloadMalformed, "\(error)")
-        }
+        guard kind == Content.kind else { throw wrongKind("\(kind?.rawValue ?? "unknown") instead of \(Content.kind.rawValue)") }
+        let value = Content(decoding: object)
+        return SignedValue(value: value, payloadBytes: bytes, signedDate: signedDate, odd: value.oddMembers)
+    }
+
+    /// Another kind is not wanted here. One that this version does not know may be what a later version reads.
+    func wrongKind(_ detail: String) -> Flaw {
+        var flaw = Flaw(.wrongKind, detail)
+        flaw.isUnreadable = kind == nil
+        flaw.genuine = GenuineContent(object, kind)
+        return flaw
     }
 }

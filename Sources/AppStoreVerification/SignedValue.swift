@@ -11,10 +11,13 @@ package struct SignedValue<Payload: Sendable>: Sendable {
     package var payloadHash: [UInt8] { Digest.sha256(payloadBytes) }
     /// When Apple signed it; `receiptCreationDate` of an app transaction.
     package let signedDate: Timestamp
+    /// The known members that cannot be read: `data.bundleVersion`, `transaction.price`.
+    package let odd: [String]
 
-    init(value: Payload, payloadBytes: [UInt8], signedDate: Timestamp) {
+    init(value: Payload, payloadBytes: [UInt8], signedDate: Timestamp, odd: [String] = []) {
         shared = SharedValue(value)
         self.payloadBytes = payloadBytes
         self.signedDate = signedDate
+        self.odd = odd
     }
 }

@@ -22,16 +22,19 @@ extension VerificationPolicy {
 
     private func checkEnvironment(of subject: Subject, anchor: Certificate) throws(Flaw) {
         let environment = subject.environment
-        guard environment != nil || !subject.kind.requiresEnvironment else { throw Flaw(.environmentMissing) }
+        let unreadable = subject.unreadable.environment
+        guard environment != nil || unreadable != nil || !subject.kind.requiresEnvironment else { throw Flaw(.environmentMissing) }
         guard environment != .xcode, environment != .localTesting else { throw Flaw(.environmentNotSupported) }
         guard roots.contains(where: { $0.certificate == anchor && $0.isTrusted(for: environment) }) else {
             throw Flaw(.environmentNotTrustedByRoot)
         }
         // Old transactions and renewal infos name none; the enclosing notification is checked instead.
         if let environments, let environment, !environments.contains(environment) { throw Flaw(.wrongEnvironment) }
+        if let unreadable { throw .unreadable(unreadable) }
     }
 
     private func checkApp(of subject: Subject) throws(Flaw) {
+        if subject.bundleID == nil, let unreadable = subject.unreadable.bundleID { throw .unreadable(unreadable) }
         guard subject.bundleID != nil || (apps == nil && subject.kind != .receipt) else { throw Flaw(.bundleMissing) }
         var required = [appAppleID]
         if let apps {
@@ -39,7 +42,10 @@ extension VerificationPolicy {
             guard !configured.isEmpty else { throw Flaw(.wrongBundle) }
             required += configured.map(\.appAppleID)
         }
-        guard required.allSatisfy({ Self.isMet($0, by: subject) }) else { throw Flaw(.wrongAppAppleID) }
+        let isMet = required.allSatisfy { Self.isMet($0, by: subject) }
+        if subject.appAppleID == nil, !isMet, let unreadable = subject.unreadable.appAppleID { throw .unreadable(unreadable) }
+        guard isMet else { throw Flaw(.wrongAppAppleID) }
+        if let unreadable = subject.unreadable.bundleID { throw .unreadable(unreadable) }
     }
 
     /// In the sandbox the number may be absent or zero. A transaction has none, and a receipt may have none.

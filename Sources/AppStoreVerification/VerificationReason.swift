@@ -109,8 +109,8 @@ package enum VerificationReason: String, CaseIterable, Sendable, CustomStringCon
     case signatureInvalid = "signature_invalid"
     /// Genuine, but another kind of payload than expected.
     case wrongKind = "wrong_kind"
-    /// A known member has the wrong type.
-    case payloadMalformed = "payload_malformed"
+    /// Genuine, but a member that is needed is of another type than this version reads; the detail names it.
+    case unreadableMember = "unreadable_member"
     /// A genuine receipt, but an essential attribute is unreadable; the detail names it.
     case contentMalformed = "content_malformed"
     /// A notification or receipt without an environment.

@@ -33,7 +33,7 @@ package enum VerificationStep: String, CaseIterable, Sendable {
         case .leaf:
             "the leaf is not a CA, has a signing key (P-256, of a receipt RSA) and the App Store's marker (1.2.840.113635.100.6.11.1)"
         case .signature: "the leaf's key signed exactly these bytes"
-        case .kind: "the expected kind of content, with known members of the right types"
+        case .kind: "the expected kind of content"
         case .agreement: "environment and bundle agree with the enclosing parts"
         case .environment: "the environment is configured, and the root is trusted for it; of a request, it is the named one"
         case .app: "the app is configured; of a request, the API key is for it"

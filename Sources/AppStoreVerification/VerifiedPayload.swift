@@ -14,6 +14,15 @@ package struct VerifiedNotification: Sendable {
     package let environment: AppStoreEnvironment
     /// The bundle, on which all parts agree; nil only when no part names one and any app is accepted.
     package let bundleID: String?
+    /// The members for which genuine nested JWS are left out: `transaction.environment`, or `data.signedTransactionInfo` as a whole.
+    package let unreadableParts: [String]
+}
+
+extension VerifiedNotification {
+    /// The members of all parts that cannot be read.
+    package var odd: [String] {
+        notification.odd + (transaction?.odd ?? []) + (renewalInfo?.odd ?? []) + (appTransaction?.odd ?? []) + unreadableParts
+    }
 }
 
 /// A verified JWS of any of Apple's four kinds.
@@ -32,6 +41,18 @@ extension VerifiedPayload {
         case .transaction(let signed): signed.value.environment
         case .renewalInfo(let signed): signed.value.environment
         case .appTransaction(let signed): signed.value.receiptType
+        }
+    }
+}
+
+extension VerifiedPayload {
+    /// The members that cannot be read.
+    package var odd: [String] {
+        switch self {
+        case .notification(let verified): verified.odd
+        case .transaction(let signed): signed.odd
+        case .renewalInfo(let signed): signed.odd
+        case .appTransaction(let signed): signed.odd
         }
     }
 }

@@ -14,27 +14,39 @@ extension Verifier {
             try payload.decode(as: ResponseBodyV2DecodedPayload.self, diagnostics)
         }
         let content = outer.value
-        let (subject, environment) = try located(Self.outermost, in: content) { () throws(Flaw) in
+        let (subject, environment) = try located(Self.outermost, in: content.genuine) { () throws(Flaw) in
             let subject = try diagnostics.check(.agreement) { () throws(Flaw) in try content.subject() }
             try check(subject, of: payload, receivedAt: receivedAt, diagnostics)
             guard let environment = subject.environment else { throw Flaw(.environmentMissing) }
             return (subject, environment)
         }
+        var unreadable: [String] = []
         func nested<Content: SignedContent>(_ jws: String?, _ location: String) throws(Rejection) -> SignedValue<Content>? {
             guard let jws else { return nil }
             diagnostics?.begin(location, requiring: .jws(Content.kind, isNested: true))
-            return try located(location, in: content) { () throws(Flaw) in
-                try self.nested(jws, in: subject, receivedAt: receivedAt, diagnostics)
+            do throws(Rejection) {
+                return try located(location, in: content.genuine) { () throws(Flaw) in
+                    try self.nested(jws, in: subject, receivedAt: receivedAt, diagnostics)
+                }
+            } catch {
+                guard error.isUnreadable else { throw error }
+                unreadable.append(error.unreadableMember ?? location)
+                return nil
             }
         }
         let transaction: SignedValue<JWSTransactionDecodedPayload>? = try nested(
             content.data?.signedTransactionInfo,
             "data.signedTransactionInfo"
         )
-        let renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>? = try nested(content.data?.signedRenewalInfo, "data.signedRenewalInfo")
+        var renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>? = try nested(content.data?.signedRenewalInfo, "data.signedRenewalInfo")
+        if let contract = renewalInfo?.value.unreadable(["originalTransactionId"]) {
+            // Nothing says that it belongs to the transaction.
+            unreadable.append(contract)
+            renewalInfo = nil
+        }
         if let renewalInfo {
             let contracts = [transaction?.value.originalTransactionId, renewalInfo.value.originalTransactionId]
-            try located("data.signedRenewalInfo", in: content) { () throws(Flaw) in
+            try located("data.signedRenewalInfo", in: content.genuine) { () throws(Flaw) in
                 try diagnostics.check(.contract) { () throws(Flaw) in
                     _ = try Subject.agreed(contracts, otherwise: .originalTransactionIDDisagreement)
                 }
@@ -50,7 +62,8 @@ extension Verifier {
             renewalInfo: renewalInfo,
             appTransaction: appTransaction,
             environment: environment,
-            bundleID: subject.bundleID ?? transaction?.value.bundleId ?? appTransaction?.value.bundleId
+            bundleID: subject.bundleID ?? transaction?.value.bundleId ?? appTransaction?.value.bundleId,
+            unreadableParts: unreadable
         )
     }
 
@@ -70,7 +83,7 @@ extension Verifier {
     /// Adds the location to a flaw, and the payload if its signature is genuine.
     func located<Value>(
         _ location: String,
-        in genuine: (any SignedContent)? = nil,
+        in genuine: GenuineContent? = nil,
         _ verify: () throws(Flaw) -> Value
     ) throws(Rejection) -> Value {
         do {

@@ -86,7 +86,7 @@ package final class Verifier: Sendable {
             case .notification: return .notification(try notification(payload, receivedAt: receivedAt, diagnostics))
             case nil:
                 return try located(Self.outermost) { () throws(Flaw) in
-                    try diagnostics.check(.kind) { () throws(Flaw) in throw Flaw(.wrongKind, "none of the four kinds") }
+                    try diagnostics.check(.kind) { () throws(Flaw) in throw payload.wrongKind("none of the four kinds") }
                 }
             }
         }
@@ -121,7 +121,7 @@ package final class Verifier: Sendable {
         _ diagnostics: VerificationDiagnostics?
     ) throws(Rejection) -> SignedValue<Content> {
         let signed = try located(location) { () throws(Flaw) in try payload.decode(as: Content.self, diagnostics) }
-        try located(location, in: signed.value) { () throws(Flaw) in
+        try located(location, in: signed.value.genuine) { () throws(Flaw) in
             try check(try signed.value.subject(), of: payload, receivedAt: receivedAt, diagnostics)
         }
         return signed

@@ -8,10 +8,9 @@ import Ledger
 enum AnswerElementInterpreter: EventInterpreter {
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
         let event = reading.event
-        let element = try reading.decoded { () throws(AnswerElement.Malformed) in
-            try AnswerElement(body: event.body, source: event.source)
-        }
+        let element = try reading.element()
         reading.document = element.document
+        reading.odd += element.odd.map(\.kind)
         var facts = EventFacts(eventID: event.id, environment: element.environment, notificationUUID: nil)
         switch element.content {
         case .appTransaction(let jws):
@@ -30,9 +29,14 @@ enum AnswerElementInterpreter: EventInterpreter {
             facts.add(try reading.transaction(jws, of: element))
         case .status(let entry):
             let transaction = try reading.transaction(entry.signedTransactionInfo, of: element)
-            let renewalInfo = try reading.renewalInfo(of: entry, transaction, element)
+            let found = try reading.renewalInfo(of: entry, transaction, element)
             facts.add(transaction)
-            facts.add(entry.status, renewalInfo)
+            // A charge that cannot be read leaves the renewal, which names the contract itself.
+            let contract = transaction.odd.isEmpty ? nil : found.renewalInfo?.value.originalTransactionId
+            facts.add(entry.status, found.renewalInfo, of: facts.transaction?.originalTransactionID ?? contract)
+            if let member = found.unreadable ?? element.odd.first(at: ["answer.status", "answer.signedRenewalInfo"]) {
+                facts.unhandledReason = EventRefusal.unreadableReason(member)
+            }
         }
         return facts
     }
@@ -43,6 +47,15 @@ enum AnswerElementInterpreter: EventInterpreter {
 }
 
 extension EventReading {
+    /// The body. What Apple answered is never rejected for its form.
+    fileprivate func element() throws(EventRefusal) -> AnswerElement {
+        do throws(AnswerElement.Malformed) {
+            return try AnswerElement(body: event.body, source: event.source)
+        } catch {
+            throw EventRefusal(error.rawValue, error == .answer || error == .noSignedData ? .unhandled : .rejected)
+        }
+    }
+
     /// The genuine transaction of the app and environment that were asked about.
     fileprivate mutating func transaction(_ jws: String, of element: AnswerElement) throws(EventRefusal) -> SignedValue<
         JWSTransactionDecodedPayload
@@ -59,12 +72,13 @@ extension EventReading {
         return transaction
     }
 
-    /// The genuine renewal info of the contract that the entry and the transaction name; nil when there is none.
-    fileprivate func renewalInfo(
+    /// The genuine renewal info of the contract that the entry and the transaction name; nil when there is none, or with the member that is
+    /// needed and cannot be read.
+    fileprivate mutating func renewalInfo(
         of entry: AnswerElement.StatusEntry,
         _ transaction: SignedValue<JWSTransactionDecodedPayload>,
         _ element: AnswerElement
-    ) throws(EventRefusal) -> SignedValue<JWSRenewalInfoDecodedPayload>? {
+    ) throws(EventRefusal) -> (renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>?, unreadable: String?) {
         var contracts = [transaction.value.originalTransactionId, entry.originalTransactionID]
         var signed: SignedValue<JWSRenewalInfoDecodedPayload>?
         var environment: VerificationReason?
@@ -77,18 +91,22 @@ extension EventReading {
             )
             switch verdict {
             case .valid(let genuine):
-                try refuseNUL(in: genuine)
+                odd += genuine.odd
+                if let member = genuine.odd.first(where: { $0 == "renewalInfo.originalTransactionId" }) { return (nil, member) }
                 contracts.append(genuine.value.originalTransactionId)
                 // The renewal infos of before 2022 name no environment; their transaction does.
                 environment = genuine.value.environment.flatMap { VerificationReason.refusing($0, unless: element.environment) }
                 signed = genuine
+            case .invalid(let rejection) where rejection.isUnreadable:
+                note(rejection)
+                return (nil, rejection.unreadableMember ?? rejection.location)
             case .invalid(let rejection): throw EventRefusal(rejection)
             }
         }
         let agree = Set(contracts.compactMap(\.self)).count <= 1
         let contract: VerificationReason? = agree ? nil : .originalTransactionIDDisagreement
         try EventRefusal.check("asked", [(.environment, environment), (.contract, contract)], diagnostics)
-        return signed
+        return (signed, nil)
     }
 
     /// Checks that genuine content is what was asked for.
@@ -102,20 +120,20 @@ extension EventReading {
 extension EventFacts {
     /// Adds what an answer says of the contract's renewal, or the member that it lacks: without one, it would take from the register what a
     /// notification knew.
-    mutating func add(_ status: Status?, _ renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>?) {
-        guard let transaction else { return }
+    mutating func add(_ status: Status?, _ renewalInfo: SignedValue<JWSRenewalInfoDecodedPayload>?, of contract: String?) {
+        guard let contract else { return }
         guard let renewalInfo, let status else {
-            unhandledReason = "incomplete_status:\(renewalInfo == nil ? "signedRenewalInfo" : "status")"
+            unhandledReason = unhandledReason ?? "incomplete_status:\(renewalInfo == nil ? "signedRenewalInfo" : "status")"
             return
         }
         subscription = SubscriptionFact(
-            key: LedgerKey(environment: environment, id: transaction.originalTransactionID),
+            key: LedgerKey(environment: environment, id: contract),
             signedDate: renewalInfo.signedDate,
-            hash: renewalInfo.payloadHash,
+            hash: renewalInfo.odd.isEmpty ? renewalInfo.payloadHash : Version.hashBelow(renewalInfo.payloadHash),
             status: status,
             renewalInfo: renewalInfo.value
         )
-        if let effect = transaction.statusFound(status, renewalInfo) { effects.append(effect) }
+        if let effect = transaction?.statusFound(status, renewalInfo) { effects.append(effect) }
     }
 }
 

@@ -63,6 +63,7 @@ extension ClientReceiptInterpreter: EventInterpreter {
         let request = ClientRequest(post)
         reading.request = request
         let receipt = try reading.accepted(reading.verify(receipt: post.receiptData))
+        try reading.refuseNUL(in: receipt)
         try request.check(receipt.environment, receipt.bundleID, reading.diagnostics)
         let facts = facts(of: receipt, in: post, eventID: event.id, receivedAt: event.receivedAt, settings: legacy)
         reading.labels.name(facts)

@@ -10,14 +10,18 @@ package enum NotificationInterpreter {
         let environment = verified.environment
         let uuid = notification.notificationUUID.map { UUID(notification: $0) }
         var facts = EventFacts(eventID: eventID, environment: environment, notificationUUID: uuid)
-        let meaning = NotificationMeaning.of(notification.notificationType, notification.subtype)
+        // Without its subtype, a notification may mean something else.
+        let isNamed = notification.odd.first(at: ["notificationType", "subtype"]) == nil
+        let meaning = isNamed ? NotificationMeaning.of(notification.notificationType, notification.subtype) : nil
         if meaning == nil { facts.unhandledReason = "unknown_notification" }
         if let signed = verified.transaction { facts.add(signed) }
+        if let member = verified.unreadable { facts.unhandledReason = EventRefusal.unreadableReason(member) }
         facts.subscription = subscription(of: verified)
         if meaning != nil {
             facts.refundStatement = RefundRequestFact(verified, key: facts.notificationKey, transaction: facts.transaction)
         }
-        if let kind = meaning?.lifecycle, let uuid {
+        // An effect is written once: one without its contract would never get it.
+        if let kind = meaning?.lifecycle, let uuid, verified.contract != nil || verified.unreadable == nil {
             facts.effects.append(lifecycle(kind, uuid: uuid, of: verified, transaction: facts.transaction))
         }
         return facts
@@ -29,10 +33,11 @@ package enum NotificationInterpreter {
         guard verified.renewalInfo != nil || status != nil, let contract = verified.contract else { return nil }
         let dated = verified.renewalInfo.map { ($0.signedDate, $0.payloadHash) }
         let (signedDate, hash) = dated ?? (verified.notification.signedDate, verified.notification.payloadHash)
+        let isComplete = verified.renewalInfo?.odd.isEmpty ?? true && verified.notification.value.odd.first(at: ["data.status"]) == nil
         return SubscriptionFact(
             key: LedgerKey(environment: verified.environment, id: contract),
             signedDate: signedDate,
-            hash: hash,
+            hash: isComplete ? hash : Version.hashBelow(hash),
             status: status,
             renewalInfo: verified.renewalInfo?.value
         )
@@ -76,6 +81,15 @@ extension NotificationInterpreter: EventInterpreter {
 }
 
 extension VerifiedNotification {
+    /// Members that the ledger needs, unless they are absent.
+    private static let needed: Set<String> = [
+        "notificationType", "subtype", "notificationUUID", "data", "data.signedTransactionInfo", "data.signedRenewalInfo", "data.status",
+        "appData", "appData.signedAppTransactionInfo",
+    ]
+
+    /// The first member that is needed and cannot be read; parts without it are left out.
+    var unreadable: String? { unreadableParts.first ?? notification.value.odd.first(at: Self.needed) }
+
     /// The originalTransactionId, on which transaction and renewal info agree.
     package var contract: String? {
         transaction?.value.originalTransactionId ?? renewalInfo?.value.originalTransactionId
@@ -85,13 +99,36 @@ extension VerifiedNotification {
 extension EventFacts {
     /// Adds a verified transaction and its effects, or the member that it lacks.
     mutating func add(_ signed: SignedValue<JWSTransactionDecodedPayload>) {
+        if let member = signed.unreadable {
+            unhandledReason = EventRefusal.unreadableReason(member)
+            if signed.isUnusable { return }
+        }
         do {
-            let version = Version(signedDate: signed.signedDate, hash: signed.payloadHash)
+            let hash = signed.odd.isEmpty ? signed.payloadHash : Version.hashBelow(signed.payloadHash)
+            let version = Version(signedDate: signed.signedDate, hash: hash)
             let fact = try TransactionFact(signed.value, environment: environment, version: version)
             transaction = fact
             effects += fact.effects
         } catch {
             unhandledReason = "incomplete_transaction:\(error.missing)"
         }
+    }
+}
+
+extension SignedValue<JWSTransactionDecodedPayload> {
+    /// Members without which it would be another purchase, a paid one, or one that was never refunded.
+    private static let decisive = Set(
+        [
+            JWSTransactionDecodedPayload.Member.transactionId, .originalTransactionId, .webOrderLineItemId, .bundleId, .productId,
+            .purchaseDate, .revocationDate, .revocationPercentage, .inAppOwnershipType,
+        ].map { "transaction.\($0.rawValue)" }
+    )
+
+    /// Whether a member that decides what it is was given and cannot be read.
+    fileprivate var isUnusable: Bool { odd.contains(where: Self.decisive.contains) }
+
+    /// The member of it that the ledger needs, was given, and cannot be read.
+    fileprivate var unreadable: String? {
+        odd.first(where: Self.decisive.contains) ?? odd.first { $0 == "transaction.expiresDate" }
     }
 }

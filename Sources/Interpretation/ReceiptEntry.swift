@@ -11,6 +11,8 @@ struct ReceiptEntry {
     var cancellationDate: Timestamp?
     var cancellationReason: RevocationReason?
     var isUpgraded: Bool
+    /// Whether a member that the ledger needs was given and cannot be read.
+    var isUnreadable = false
     /// Everything that can be copied as it is; the cancellation is left out.
     var content: ReceiptFact.Content
 }
@@ -47,6 +49,7 @@ extension ReceiptEntry {
         cancellationDate = transaction.cancellationDate
         cancellationReason = transaction.cancellationReason
         isUpgraded = transaction.isUpgraded ?? false
+        isUnreadable = transaction.isUnreadable
         content = ReceiptFact.Content()
         content.webOrderLineItemID = transaction.webOrderLineItemID.flatMap { $0 == "0" ? nil : $0 }
         content.originalPurchaseDate = transaction.originalPurchaseDate

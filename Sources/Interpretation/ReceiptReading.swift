@@ -33,7 +33,8 @@ struct ReceiptReading {
         let purchases = cancelled ? Dictionary(grouping: entries, by: \.contract) : [:]
         let hints = cancelled ? Dictionary(grouping: unproven, by: \.transactionID) : [:]
         facts.reserveCapacity(entries.count)
-        for entry in entries {
+        // What is unreadable is left out: the caller says so.
+        for entry in entries where !entry.isUnreadable {
             guard let transactionID = entry.transactionID, let productID = entry.productID, let purchaseDate = entry.purchaseDate,
                 let contract = entry.contract
             else {

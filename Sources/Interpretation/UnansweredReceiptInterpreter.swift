@@ -17,6 +17,7 @@ extension UnansweredReceiptInterpreter: EventInterpreter {
         let event = reading.event
         let unanswered = try reading.decoded { () throws(UnansweredReceipt.Malformed) in try UnansweredReceipt(body: event.body) }
         let receipt = try reading.accepted(reading.verify(receipt: unanswered.receiptData))
+        try reading.refuseNUL(in: receipt)
         let facts = facts(of: receipt, eventID: event.id)
         reading.labels.name(facts)
         return facts

@@ -55,10 +55,17 @@ package enum VerifyReceiptInterpreter {
 extension VerifyReceiptInterpreter: EventInterpreter {
     static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
         let event = reading.event
-        let (_, response) = try reading.decodedDocument { json throws(MalformedPayload) in try VerifyReceiptResponse(json) }
+        let (_, response) = try reading.decodedDocument(as: VerifyReceiptResponse.self)
         reading.labels = EventLabels(response)
-        let answer = try reading.decoded { () throws(ReceiptAnswer.Refusal) in
-            try ReceiptAnswer(response, receivedAt: event.receivedAt, policy: reading.reader.receipts.policy)
+        let answer: ReceiptAnswer
+        do throws(ReceiptAnswer.Refusal) {
+            answer = try ReceiptAnswer(response, receivedAt: event.receivedAt, policy: reading.reader.receipts.policy)
+        } catch {
+            let isMissing = [.environmentMissing, .bundleMissing, .requestDateMissing].contains(error) || response.status == nil
+            throw (isMissing ? response.odd.first(named: naming) : nil).map(EventRefusal.unreadable) ?? EventRefusal(error.rawValue)
+        }
+        if let member = response.odd.first(at: ["environment", "receipt.bundle_id", "receipt.bid"]) ?? response.unreadableDate {
+            throw .unreadable(member)
         }
         var latest: VerifiedReceipt?
         if let data = response.latestReceipt {
@@ -69,12 +76,38 @@ extension VerifyReceiptInterpreter: EventInterpreter {
             case .invalid, .valid: break
             }
         }
-        let facts = facts(of: answer, latest: latest, eventID: event.id)
+        var facts = facts(of: answer, latest: latest, eventID: event.id)
+        if let member = response.unreadable { facts.unhandledReason = EventRefusal.unreadableReason(member) }
         reading.labels.name(facts)
         return facts
     }
 
+    /// Members that say whether, when and about what Apple answered.
+    private static let naming: Set<String> = [
+        "status", "environment", "receipt", "receipt_type", "bundle_id", "bid", "request_date", "transaction_id",
+    ]
+
     static func meaning(type: String?, subtype: String?) -> String? {
         "Apple's answer about a receipt: purchases and renewals as they were when it was asked"
+    }
+}
+
+extension VerifyReceiptResponse {
+    /// A date that versions parts of the answer and cannot be read; without it they would count as new as the answer itself.
+    fileprivate var unreadableDate: String? {
+        guard let receipt else { return nil }
+        let dates = [(receipt.requestDate, "request_date"), (receipt.creationDate, "receipt_creation_date")]
+        return dates.lazy.compactMap { date, name in date == nil ? odd.first(at: ["receipt.\(name)", "receipt.\(name)_ms"]) : nil }.first
+    }
+
+    /// The first member that is needed and cannot be read; what lacks it is left out.
+    fileprivate var unreadable: String? {
+        let lists: Set<String> = [
+            "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info", "in_app",
+            "original_transaction_id",
+        ]
+        let purchases = latestReceiptInfo + (receipt?.inApp ?? []) + [receipt?.transaction].compactMap(\.self)
+        let isLeftOut = purchases.contains(where: \.isUnreadable)
+        return odd.first(named: lists) ?? (isLeftOut ? odd.first(named: ReceiptTransaction.neededMembers) : nil)
     }
 }

@@ -19,3 +19,16 @@ package struct Version: Hashable, Comparable, Sendable {
         return left.hash.lexicographicallyPrecedes(right.hash)
     }
 }
+
+extension Version {
+    /// The greatest hash below this one. A statement that was read in part has it, so that a later version, which reads all of the same
+    /// statement, replaces it.
+    package static func hashBelow(_ hash: [UInt8]) -> [UInt8] {
+        var below = hash
+        for index in below.indices.reversed() {
+            below[index] &-= 1
+            if below[index] != 0xFF { break }
+        }
+        return below
+    }
+}

@@ -125,6 +125,7 @@ extension OutcomeLabels {
         bundleID = labels.bundleID
         transactionID = labels.transactionID
         originalTransactionID = labels.originalTransactionID
+        oddMembers = labels.oddMembers
     }
 }
 

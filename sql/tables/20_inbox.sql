@@ -119,6 +119,7 @@ CREATE TABLE appstore.outcomes (
     bundle_id               text        COLLATE "C",
     transaction_id          text        COLLATE "C",
     original_transaction_id text        COLLATE "C",
+    odd_members             text[],
     CONSTRAINT outcomes_reason_where_needed CHECK (reason IS NOT NULL OR result NOT IN ('unhandled', 'rejected', 'failed', 'discarded'))
 ) PARTITION BY RANGE (event_id);
 COMMENT ON TABLE appstore.outcomes IS
@@ -132,6 +133,9 @@ COMMENT ON COLUMN appstore.outcomes.notification_type IS
     'This column and the following ones: what the verified payload says of itself; null where nothing was verified.';
 COMMENT ON COLUMN appstore.outcomes.notification_uuid IS
     'notificationUUID. Of a notification V1, which has none, and of a text that is no UUID, a version 5 UUID of the content or the text.';
+COMMENT ON COLUMN appstore.outcomes.odd_members IS
+    'Members of genuine content that have another type than the program reads, at most 20, each by its path (transaction.price, items[].price) and '
+    'without its value. They counted as absent; where one was needed, the result is unhandled. Null where all could be read.';
 -- What an operator asks for, oldest first; and what has aged, in the order in which it expires.
 CREATE INDEX outcomes_needing_attention ON appstore.outcomes (result, settled_at, event_id)
     WHERE result IN ('failed', 'rejected', 'unhandled', 'discarded');
@@ -165,6 +169,7 @@ COMMENT ON TABLE appstore.outcome_history IS
     'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome. Other columns are those of outcomes.';
 COMMENT ON COLUMN appstore.outcome_history.result IS 'What became of the event in this run.';
 COMMENT ON COLUMN appstore.outcome_history.reason IS 'A code, or the words of the operator who discarded the event.';
+COMMENT ON COLUMN appstore.outcome_history.odd_members IS 'See outcomes.';
 COMMENT ON COLUMN appstore.outcome_history.replaced_at IS 'When a repair ended this run.';
 COMMENT ON COLUMN appstore.outcome_history.replaced_by IS 'The login that called the repair.';
 -- What was requeued since an instant: a partition that is dropped must not take those events with it.

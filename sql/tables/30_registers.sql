@@ -89,7 +89,8 @@ COMMENT ON TABLE appstore.transactions IS
     'expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
 COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
 COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
-COMMENT ON COLUMN appstore.transactions.payload_hash IS 'SHA-256 of the JWS''s payload.';
+COMMENT ON COLUMN appstore.transactions.payload_hash IS
+    'SHA-256 of the JWS''s payload; one less where a member of it could not be read, so that a later reading of the same payload counts.';
 COMMENT ON COLUMN appstore.transactions.receipt_date IS
     'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties.';
 COMMENT ON COLUMN appstore.transactions.receipt_hash IS 'Hash of what the receipt says of the transaction; its first byte is the rank of the form.';

@@ -19,6 +19,7 @@ package struct AppTransaction: PayloadObject {
     package let preorderDate: Timestamp?
     package let appTransactionId: String?
     package let originalPlatform: PurchasePlatform?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case receiptType, appAppleId, bundleId, applicationVersion, versionExternalIdentifier, receiptCreationDate
@@ -26,20 +27,21 @@ package struct AppTransaction: PayloadObject {
         case preorderDate, appTransactionId, originalPlatform
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        receiptType = try members.value(.receiptType)
-        appAppleId = try members.numericIdentifier(.appAppleId)
-        bundleId = try members.string(.bundleId)
-        applicationVersion = try members.string(.applicationVersion)
-        versionExternalIdentifier = try members.numericIdentifier(.versionExternalIdentifier)
-        receiptCreationDate = try members.timestamp(.receiptCreationDate)
-        originalPurchaseDate = try members.timestamp(.originalPurchaseDate)
-        originalApplicationVersion = try members.string(.originalApplicationVersion)
-        deviceVerification = try members.string(.deviceVerification)
-        deviceVerificationNonce = try members.uuid(.deviceVerificationNonce)
-        preorderDate = try members.timestamp(.preorderDate)
-        appTransactionId = try members.identifier(.appTransactionId)
-        originalPlatform = try members.value(.originalPlatform)
+    package init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        receiptType = members.value(.receiptType)
+        appAppleId = members.numericIdentifier(.appAppleId)
+        bundleId = members.string(.bundleId)
+        applicationVersion = members.string(.applicationVersion)
+        versionExternalIdentifier = members.numericIdentifier(.versionExternalIdentifier)
+        receiptCreationDate = members.timestamp(.receiptCreationDate)
+        originalPurchaseDate = members.timestamp(.originalPurchaseDate)
+        originalApplicationVersion = members.string(.originalApplicationVersion)
+        deviceVerification = members.string(.deviceVerification)
+        deviceVerificationNonce = members.uuid(.deviceVerificationNonce)
+        preorderDate = members.timestamp(.preorderDate)
+        appTransactionId = members.identifier(.appTransactionId)
+        originalPlatform = members.value(.originalPlatform)
+        odd = members.odd
     }
 }

@@ -14,6 +14,8 @@ package struct AnswerElement: Sendable {
     package let content: Content
     /// The whole body.
     package let document: JSONObject
+    /// The members of the answer that cannot be read.
+    package let odd: [MalformedPayload]
 
     package enum Content: Sendable {
         /// An entry of `lastTransactions`.
@@ -36,7 +38,7 @@ package struct AnswerElement: Sendable {
         case notAnObject = "not_a_json_object"
         /// `asked` lacks endpoint, environment or bundleId, or one is no string.
         case question = "malformed_question"
-        /// `answer` is no object, or one of its members has the wrong type.
+        /// `answer` is no object, or the JWS that the source is about is no string.
         case answer = "malformed_answer"
         /// `answer` lacks the JWS that the source is about.
         case noSignedData = "no_signed_data"
@@ -62,13 +64,10 @@ package struct AnswerElement: Sendable {
         self.environment = AppStoreEnvironment(rawValue: environment)
         self.bundleID = bundleID
         if case .array(let path)? = asked["path"], case .string(let id)? = path.first { askedID = id } else { askedID = nil }
-        let found: Content?
-        do throws(MalformedPayload) {
-            found = try Content(MemberReader(answer), of: source)
-        } catch {
-            throw .answer
-        }
-        guard let found else { throw .noSignedData }
+        var members = MemberReader<Content.Member>(answer)
+        let found = Content(&members, of: source)
+        odd = members.odd.map { $0.inside("answer") }
+        guard let found else { throw odd.isEmpty ? .noSignedData : .answer }
         content = found
     }
 }
@@ -79,23 +78,23 @@ extension AnswerElement.Content {
     }
 
     /// Nil without the JWS that the source is about.
-    fileprivate init?(_ members: MemberReader<Member>, of source: EventSource) throws(MalformedPayload) {
+    fileprivate init?(_ members: inout MemberReader<Member>, of source: EventSource) {
         if source == .appTransaction {
-            guard let signed = try members.string(.signedAppTransactionInfo) else { return nil }
+            guard let signed = members.string(.signedAppTransactionInfo) else { return nil }
             self = .appTransaction(signed: signed)
             return
         }
-        guard let signed = try members.string(.signedTransactionInfo) else { return nil }
+        guard let signed = members.string(.signedTransactionInfo) else { return nil }
         guard [.subscriptionStatus, .importedStatus].contains(source) else {
             self = .transaction(signed: signed)
             return
         }
         self = .status(
             AnswerElement.StatusEntry(
-                originalTransactionID: try members.identifier(.originalTransactionId),
-                status: try members.value(.status),
+                originalTransactionID: members.identifier(.originalTransactionId),
+                status: members.value(.status),
                 signedTransactionInfo: signed,
-                signedRenewalInfo: try members.string(.signedRenewalInfo)
+                signedRenewalInfo: members.string(.signedRenewalInfo)
             )
         )
     }

@@ -7,7 +7,7 @@ package enum PostedReceipt {
         let text: String?
         do {
             let json = try JSONParser().parseObject(body)
-            if case .string(let posted)? = json["receiptData"] { text = posted } else { text = try ResponseBodyV1(json).receiptData }
+            if case .string(let posted)? = json["receiptData"] { text = posted } else { text = ResponseBodyV1(decoding: json).receiptData }
         } catch {
             return nil
         }

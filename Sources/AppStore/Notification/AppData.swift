@@ -7,16 +7,18 @@ package struct AppData: PayloadObject {
     package let environment: AppStoreEnvironment?
     /// A nested compact JWS: `AppTransaction`.
     package let signedAppTransactionInfo: String?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case appAppleId, bundleId, environment, signedAppTransactionInfo
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        appAppleId = try members.numericIdentifier(.appAppleId)
-        bundleId = try members.string(.bundleId)
-        environment = try members.value(.environment)
-        signedAppTransactionInfo = try members.string(.signedAppTransactionInfo)
+    package init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        appAppleId = members.numericIdentifier(.appAppleId)
+        bundleId = members.string(.bundleId)
+        environment = members.value(.environment)
+        signedAppTransactionInfo = members.string(.signedAppTransactionInfo)
+        odd = members.odd
     }
 }

@@ -7,17 +7,19 @@ package struct ExternalPurchaseToken: PayloadObject {
     package let tokenCreationDate: Timestamp?
     package let appAppleId: Int64?
     package let bundleId: String?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case externalPurchaseId, tokenCreationDate, appAppleId, bundleId
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        externalPurchaseId = try members.identifier(.externalPurchaseId)
-        tokenCreationDate = try members.timestamp(.tokenCreationDate)
-        appAppleId = try members.numericIdentifier(.appAppleId)
-        bundleId = try members.string(.bundleId)
+    package init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        externalPurchaseId = members.identifier(.externalPurchaseId)
+        tokenCreationDate = members.timestamp(.tokenCreationDate)
+        appAppleId = members.numericIdentifier(.appAppleId)
+        bundleId = members.string(.bundleId)
+        odd = members.odd
     }
 }
 

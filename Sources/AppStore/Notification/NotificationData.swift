@@ -15,21 +15,23 @@ package struct NotificationData: PayloadObject {
     /// The state of the subscription when the notification was signed.
     package let status: Status?
     package let consumptionRequestReason: ConsumptionRequestReason?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case environment, appAppleId, bundleId, bundleVersion, signedTransactionInfo, signedRenewalInfo, status
         case consumptionRequestReason
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        environment = try members.value(.environment)
-        appAppleId = try members.numericIdentifier(.appAppleId)
-        bundleId = try members.string(.bundleId)
-        bundleVersion = try members.string(.bundleVersion)
-        signedTransactionInfo = try members.string(.signedTransactionInfo)
-        signedRenewalInfo = try members.string(.signedRenewalInfo)
-        status = try members.value(.status)
-        consumptionRequestReason = try members.value(.consumptionRequestReason)
+    package init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        environment = members.value(.environment)
+        appAppleId = members.numericIdentifier(.appAppleId)
+        bundleId = members.string(.bundleId)
+        bundleVersion = members.string(.bundleVersion)
+        signedTransactionInfo = members.string(.signedTransactionInfo)
+        signedRenewalInfo = members.string(.signedRenewalInfo)
+        status = members.value(.status)
+        consumptionRequestReason = members.value(.consumptionRequestReason)
+        odd = members.odd
     }
 }

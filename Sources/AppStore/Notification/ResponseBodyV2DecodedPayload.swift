@@ -15,22 +15,24 @@ package struct ResponseBodyV2DecodedPayload: PayloadObject {
     package let summary: Summary?
     package let externalPurchaseToken: ExternalPurchaseToken?
     package let appData: AppData?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case notificationType, subtype, notificationUUID, version, signedDate, data, summary, externalPurchaseToken
         case appData
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        notificationType = try members.value(.notificationType)
-        subtype = try members.value(.subtype)
-        notificationUUID = try members.string(.notificationUUID)
-        version = try members.string(.version)
-        signedDate = try members.timestamp(.signedDate)
-        data = try members.object(.data)
-        summary = try members.object(.summary)
-        externalPurchaseToken = try members.object(.externalPurchaseToken)
-        appData = try members.object(.appData)
+    package init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        notificationType = members.value(.notificationType)
+        subtype = members.value(.subtype)
+        notificationUUID = members.string(.notificationUUID)
+        version = members.string(.version)
+        signedDate = members.timestamp(.signedDate)
+        data = members.object(.data)
+        summary = members.object(.summary)
+        externalPurchaseToken = members.object(.externalPurchaseToken)
+        appData = members.object(.appData)
+        odd = members.odd
     }
 }

@@ -12,21 +12,23 @@ package struct Summary: PayloadObject {
     package let storefrontCountryCodes: [String]?
     package let succeededCount: Int64?
     package let failedCount: Int64?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case environment, appAppleId, bundleId, productId, requestIdentifier, storefrontCountryCodes, succeededCount
         case failedCount
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        environment = try members.value(.environment)
-        appAppleId = try members.numericIdentifier(.appAppleId)
-        bundleId = try members.string(.bundleId)
-        productId = try members.string(.productId)
-        requestIdentifier = try members.identifier(.requestIdentifier)
-        storefrontCountryCodes = try members.strings(.storefrontCountryCodes)
-        succeededCount = try members.integer(.succeededCount)
-        failedCount = try members.integer(.failedCount)
+    package init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        environment = members.value(.environment)
+        appAppleId = members.numericIdentifier(.appAppleId)
+        bundleId = members.string(.bundleId)
+        productId = members.string(.productId)
+        requestIdentifier = members.identifier(.requestIdentifier)
+        storefrontCountryCodes = members.strings(.storefrontCountryCodes)
+        succeededCount = members.integer(.succeededCount)
+        failedCount = members.integer(.failedCount)
+        odd = members.odd
     }
 }

@@ -18,10 +18,11 @@ extension PendingRenewalInfo {
         priceIncreaseStatus = nil
         promotionalOfferID = nil
         offerCodeRefName = nil
+        odd = []
     }
 
     /// Reads the renewal from the outermost members of verifyReceipt's answer to an iOS 6 style receipt; nil when all are absent.
-    package init?(outerMembersOf answer: JSONObject, originalTransactionID: String) throws(MalformedPayload) {
+    package init?(outerMembersOf answer: JSONObject, originalTransactionID: String) {
         let renewalMembers: [Member] = [
             .autoRenewProductID, .autoRenewStatus, .isInBillingRetryPeriod, .expirationIntent, .gracePeriodExpiresDate, .priceConsentStatus,
         ]
@@ -29,6 +30,6 @@ extension PendingRenewalInfo {
         for name in renewalMembers.map(\.rawValue) + ["\(Member.gracePeriodExpiresDate.rawValue)_ms"] { members[name] = answer[name] }
         guard members.members.contains(where: { $0.value != .null }) else { return nil }
         members[Member.originalTransactionID.rawValue] = .string(originalTransactionID)
-        try self.init(members)
+        self.init(decoding: members)
     }
 }

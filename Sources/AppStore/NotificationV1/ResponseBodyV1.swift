@@ -29,6 +29,7 @@ package struct ResponseBodyV1: PayloadObject {
     package let latestReceiptInfo: [ReceiptTransaction]
     package let latestExpiredReceipt: String?
     package let latestExpiredReceiptInfo: [ReceiptTransaction]
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case notificationType = "notification_type"
@@ -49,25 +50,26 @@ package struct ResponseBodyV1: PayloadObject {
         case latestExpiredReceiptInfo = "latest_expired_receipt_info"
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = LooseMembers<Member>(json)
-        notificationType = try members.value(.notificationType)
-        declaredEnvironment = try members.text(.environment).map(AppStoreEnvironment.init(legacy:))
-        bundleID = try members.text(.bundleID)
+    package init(decoding json: JSONObject) {
+        var members = LooseMembers<Member>(json)
+        notificationType = members.value(.notificationType)
+        declaredEnvironment = members.text(.environment).map(AppStoreEnvironment.init(legacy:))
+        bundleID = members.name(.bundleID)
         vouchedBundleID = Self.vouchedBundleID(in: json)
-        originalTransactionID = try members.text(.originalTransactionID)
-        autoRenewProductID = try members.text(.autoRenewProductID)
-        autoRenewStatus = try members.flag(.autoRenewStatus).map { $0 ? .on : .off }
-        autoRenewStatusChangeDate = try members.date(.autoRenewStatusChangeDate)
-        isInBillingRetryPeriod = try members.flag(.isInBillingRetryPeriod)
-        expirationIntent = try members.value(.expirationIntent)
-        gracePeriodExpiresDate = try members.date(.gracePeriodExpiresDate)
-        priceConsentStatus = try members.value(.priceConsentStatus)
-        unifiedReceipt = try members.object(.unifiedReceipt)
-        latestReceipt = try members.text(.latestReceipt)
-        latestReceiptInfo = members.readableObjects(.latestReceiptInfo)
-        latestExpiredReceipt = try members.text(.latestExpiredReceipt)
-        latestExpiredReceiptInfo = members.readableObjects(.latestExpiredReceiptInfo)
+        originalTransactionID = members.text(.originalTransactionID)
+        autoRenewProductID = members.text(.autoRenewProductID)
+        autoRenewStatus = members.flag(.autoRenewStatus).map { $0 ? .on : .off }
+        autoRenewStatusChangeDate = members.date(.autoRenewStatusChangeDate)
+        isInBillingRetryPeriod = members.flag(.isInBillingRetryPeriod)
+        expirationIntent = members.value(.expirationIntent)
+        gracePeriodExpiresDate = members.date(.gracePeriodExpiresDate)
+        priceConsentStatus = members.value(.priceConsentStatus)
+        unifiedReceipt = members.object(.unifiedReceipt)
+        latestReceipt = members.text(.latestReceipt)
+        latestReceiptInfo = members.objects(.latestReceiptInfo)
+        latestExpiredReceipt = members.text(.latestExpiredReceipt)
+        latestExpiredReceiptInfo = members.objects(.latestExpiredReceiptInfo)
+        odd = members.odd
     }
 }
 
@@ -115,6 +117,7 @@ package struct UnifiedReceipt: PayloadObject {
     package let latestReceipt: String?
     package let latestReceiptInfo: [ReceiptTransaction]
     package let pendingRenewalInfo: [PendingRenewalInfo]
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case environment
@@ -123,11 +126,12 @@ package struct UnifiedReceipt: PayloadObject {
         case pendingRenewalInfo = "pending_renewal_info"
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = LooseMembers<Member>(json)
-        environment = try members.text(.environment).map(AppStoreEnvironment.init(legacy:))
-        latestReceipt = try members.text(.latestReceipt)
-        latestReceiptInfo = members.readableObjects(.latestReceiptInfo)
-        pendingRenewalInfo = try members.objects(.pendingRenewalInfo)
+    package init(decoding json: JSONObject) {
+        var members = LooseMembers<Member>(json)
+        environment = members.text(.environment).map(AppStoreEnvironment.init(legacy:))
+        latestReceipt = members.text(.latestReceipt)
+        latestReceiptInfo = members.objects(.latestReceiptInfo)
+        pendingRenewalInfo = members.objects(.pendingRenewalInfo)
+        odd = members.odd
     }
 }

@@ -3,139 +3,145 @@ package import StrictJSON
 
 /// Reads the members of one JSON object by a closed list of names.
 ///
-/// Absent and `null` give `nil`; a wrong type throws an error with its path.
+/// Absent and `null` give nil. A member of another type, or with a text that PostgreSQL cannot store, gives nil, too, and is noted in ``odd``.
 package struct MemberReader<Member: RawRepresentable<String>> {
     private let object: JSONObject
+    /// The members that could not be read.
+    package private(set) var odd: [MalformedPayload] = []
 
     package init(_ object: JSONObject) {
         self.object = object
     }
 
-    package func string(_ member: Member) throws(MalformedPayload) -> String? {
+    package mutating func string(_ member: Member) -> String? {
         switch value(member) {
         case nil: nil
-        case .string(let text): text
-        default: throw malformed(member, "a string")
+        case .string(let text): storable(text, member)
+        default: note(member, "a string")
         }
     }
 
     /// An identifier: a string, or an integer, which is read as its digits.
-    package func identifier(_ member: Member) throws(MalformedPayload) -> String? {
+    package mutating func identifier(_ member: Member) -> String? {
         switch value(member) {
         case nil: return nil
-        case .string(let text): return text
+        case .string(let text): return storable(text, member)
         case .number(let number):
             if let integer = number.int64 { return String(integer) }
-            throw malformed(member, "a string or an integer")
-        default: throw malformed(member, "a string or an integer")
+            return note(member, "a string or an integer")
+        default: return note(member, "a string or an integer")
         }
     }
 
-    /// An integer; `1`, `1.0` and `1e0` are equal, a fraction throws.
-    package func integer(_ member: Member) throws(MalformedPayload) -> Int64? {
+    /// An integer; `1`, `1.0` and `1e0` are equal, a fraction is none.
+    package mutating func integer(_ member: Member) -> Int64? {
         switch value(member) {
         case nil: return nil
         case .number(let number):
             if let integer = number.int64 { return integer }
-            throw malformed(member, "a 64-bit integer")
-        default: throw malformed(member, "a 64-bit integer")
+            return note(member, "a 64-bit integer")
+        default: return note(member, "a 64-bit integer")
         }
     }
 
     /// An integer that Apple declares as 32 bits wide.
-    package func integer32(_ member: Member) throws(MalformedPayload) -> Int32? {
-        guard let integer = try integer(member) else { return nil }
-        guard let narrow = Int32(exactly: integer) else { throw malformed(member, "a 32-bit integer") }
+    package mutating func integer32(_ member: Member) -> Int32? {
+        guard let integer = integer(member) else { return nil }
+        guard let narrow = Int32(exactly: integer) else { return note(member, "a 32-bit integer") }
         return narrow
     }
 
     /// A numeric identifier (`appAppleId`): an integer, or a string of decimal digits.
-    package func numericIdentifier(_ member: Member) throws(MalformedPayload) -> Int64? {
-        guard case .string(let text)? = value(member) else { return try integer(member) }
-        guard let integer = Int64(text), integer >= 0, text.first?.isNumber == true else { throw malformed(member, "a 64-bit integer") }
+    package mutating func numericIdentifier(_ member: Member) -> Int64? {
+        guard case .string(let text)? = value(member) else { return integer(member) }
+        guard let integer = Int64(text), integer >= 0, text.first?.isNumber == true else { return note(member, "a 64-bit integer") }
         return integer
     }
 
-    package func bool(_ member: Member) throws(MalformedPayload) -> Bool? {
+    package mutating func bool(_ member: Member) -> Bool? {
         switch value(member) {
         case nil: nil
         case .bool(let flag): flag
-        default: throw malformed(member, "a boolean")
+        default: note(member, "a boolean")
         }
     }
 
-    /// A date in milliseconds since 1970, rounded down; throws outside 1970…9999.
-    package func timestamp(_ member: Member) throws(MalformedPayload) -> Timestamp? {
+    /// A date in milliseconds since 1970, rounded down, from 1970 to 9999.
+    package mutating func timestamp(_ member: Member) -> Timestamp? {
         switch value(member) {
         case nil: return nil
         case .number(let number):
             if let timestamp = Timestamp(number) { return timestamp }
-            throw malformed(member, "a date in milliseconds from 1970 to 9999")
-        default: throw malformed(member, "a date in milliseconds from 1970 to 9999")
+            return note(member, "a date in milliseconds from 1970 to 9999")
+        default: return note(member, "a date in milliseconds from 1970 to 9999")
         }
     }
 
     /// A UUID; other text gives `nil`, because Apple does not validate the values that apps set.
-    package func uuid(_ member: Member) throws(MalformedPayload) -> UUID? {
-        try string(member).flatMap { UUID(uuidString: $0) }
+    package mutating func uuid(_ member: Member) -> UUID? {
+        string(member).flatMap { UUID(uuidString: $0) }
     }
 
     /// An open-ended value written as a string; unknown values are kept.
-    package func value<Value: OpenValue>(_ member: Member) throws(MalformedPayload) -> Value? where Value.RawValue == String {
-        try string(member).map { Value(rawValue: $0) }
+    package mutating func value<Value: OpenValue>(_ member: Member) -> Value? where Value.RawValue == String {
+        string(member).map { Value(rawValue: $0) }
     }
 
     /// An open-ended value written as an integer; unknown values are kept.
-    package func value<Value: OpenValue>(_ member: Member) throws(MalformedPayload) -> Value? where Value.RawValue == Int32 {
-        try integer32(member).map { Value(rawValue: $0) }
+    package mutating func value<Value: OpenValue>(_ member: Member) -> Value? where Value.RawValue == Int32 {
+        integer32(member).map { Value(rawValue: $0) }
     }
 
-    /// An array of strings.
-    package func strings(_ member: Member) throws(MalformedPayload) -> [String]? {
-        guard let elements = try array(member) else { return nil }
+    /// An array of strings, without the elements that are none.
+    package mutating func strings(_ member: Member) -> [String]? {
+        guard let elements = array(member) else { return nil }
         var strings: [String] = []
         for (index, element) in elements.enumerated() {
-            guard case .string(let text) = element else { throw malformed("\(member.rawValue)[\(index)]", "a string") }
-            strings.append(text)
+            if case .string(let text) = element, !text.utf8.contains(0) {
+                strings.append(text)
+            } else {
+                note("\(member.rawValue)[\(index)]", "a string")
+            }
         }
         return strings
     }
 
     /// An object of a known type.
-    package func object<Object: PayloadObject>(_ member: Member) throws(MalformedPayload) -> Object? {
+    package mutating func object<Object: PayloadObject>(_ member: Member) -> Object? {
         switch value(member) {
         case nil: nil
-        case .object(let object): try decode(object, path: member.rawValue)
-        default: throw malformed(member, "an object")
+        case .object(let object): decode(object, path: member.rawValue)
+        default: note(member, "an object")
         }
     }
 
-    /// An array of objects of a known type.
-    package func objects<Object: PayloadObject>(_ member: Member) throws(MalformedPayload) -> [Object]? {
-        guard let elements = try array(member) else { return nil }
+    /// An array of objects of a known type, without the elements that are none.
+    package mutating func objects<Object: PayloadObject>(_ member: Member) -> [Object]? {
+        guard let elements = array(member) else { return nil }
         var objects: [Object] = []
         for (index, element) in elements.enumerated() {
             let path = "\(member.rawValue)[\(index)]"
-            guard case .object(let object) = element else { throw malformed(path, "an object") }
-            objects.append(try decode(object, path: path))
+            if case .object(let object) = element {
+                objects.append(decode(object, path: path))
+            } else {
+                note(path, "an object")
+            }
         }
         return objects
     }
 
-    private func array(_ member: Member) throws(MalformedPayload) -> [JSONValue]? {
+    private mutating func array(_ member: Member) -> [JSONValue]? {
         switch value(member) {
         case nil: nil
         case .array(let elements): elements
-        default: throw malformed(member, "an array")
+        default: note(member, "an array")
         }
     }
 
-    private func decode<Object: PayloadObject>(_ object: JSONObject, path: String) throws(MalformedPayload) -> Object {
-        do {
-            return try Object(object)
-        } catch {
-            throw error.inside(path)
-        }
+    private mutating func decode<Object: PayloadObject>(_ object: JSONObject, path: String) -> Object {
+        let decoded = Object(decoding: object)
+        odd += decoded.odd.map { $0.inside(path) }
+        return decoded
     }
 
     private func value(_ member: Member) -> JSONValue? {
@@ -143,11 +149,16 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         return value
     }
 
-    private func malformed(_ member: Member, _ expectation: String) -> MalformedPayload {
-        malformed(member.rawValue, expectation)
+    private mutating func storable(_ text: String, _ member: Member) -> String? {
+        text.utf8.contains(0) ? note(member, "a string without U+0000") : text
     }
 
-    private func malformed(_ path: String, _ expectation: String) -> MalformedPayload {
-        MalformedPayload(path: path, expectation: expectation)
+    private mutating func note<Value>(_ member: Member, _ expectation: String) -> Value? {
+        note(member.rawValue, expectation)
+        return nil
+    }
+
+    private mutating func note(_ path: String, _ expectation: String) {
+        odd.append(MalformedPayload(path: path, expectation: expectation))
     }
 }

@@ -17,6 +17,7 @@ package struct PendingRenewalInfo: PayloadObject {
     package let priceIncreaseStatus: PriceIncreaseStatus?
     package let promotionalOfferID: String?
     package let offerCodeRefName: String?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case originalTransactionID = "original_transaction_id"
@@ -32,18 +33,19 @@ package struct PendingRenewalInfo: PayloadObject {
         case offerCodeRefName = "offer_code_ref_name"
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = LooseMembers<Member>(json)
-        originalTransactionID = try members.text(.originalTransactionID)
-        productID = try members.text(.productID)
-        autoRenewProductID = try members.text(.autoRenewProductID)
-        autoRenewStatus = try members.flag(.autoRenewStatus).map { $0 ? .on : .off }
-        isInBillingRetryPeriod = try members.flag(.isInBillingRetryPeriod)
-        expirationIntent = try members.value(.expirationIntent)
-        gracePeriodExpiresDate = try members.date(.gracePeriodExpiresDate)
-        priceConsentStatus = try members.value(.priceConsentStatus)
-        priceIncreaseStatus = try members.value(.priceIncreaseStatus)
-        promotionalOfferID = try members.text(.promotionalOfferID)
-        offerCodeRefName = try members.text(.offerCodeRefName)
+    package init(decoding json: JSONObject) {
+        var members = LooseMembers<Member>(json)
+        originalTransactionID = members.text(.originalTransactionID)
+        productID = members.text(.productID)
+        autoRenewProductID = members.text(.autoRenewProductID)
+        autoRenewStatus = members.flag(.autoRenewStatus).map { $0 ? .on : .off }
+        isInBillingRetryPeriod = members.flag(.isInBillingRetryPeriod)
+        expirationIntent = members.value(.expirationIntent)
+        gracePeriodExpiresDate = members.date(.gracePeriodExpiresDate)
+        priceConsentStatus = members.value(.priceConsentStatus)
+        priceIncreaseStatus = members.value(.priceIncreaseStatus)
+        promotionalOfferID = members.text(.promotionalOfferID)
+        offerCodeRefName = members.text(.offerCodeRefName)
+        odd = members.odd
     }
 }

@@ -30,6 +30,7 @@ package struct ReceiptTransaction: PayloadObject {
     package let appAccountTokenText: String?
     /// The bundle identifier; only in the single object of older notifications.
     package let bundleID: String?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case transactionID = "transaction_id"
@@ -53,27 +54,53 @@ package struct ReceiptTransaction: PayloadObject {
         case bundleID = "bid"
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = LooseMembers<Member>(json)
-        transactionID = try members.text(.transactionID)
-        originalTransactionID = try members.text(.originalTransactionID)
-        webOrderLineItemID = try members.text(.webOrderLineItemID)
-        productID = try members.text(.productID)
-        quantity = try members.integer(.quantity)
-        purchaseDate = try members.date(.purchaseDate)
-        originalPurchaseDate = try members.date(.originalPurchaseDate)
-        expiresDate = try members.date(.expiresDate)
-        cancellationDate = try members.date(.cancellationDate)
-        cancellationReason = try members.value(.cancellationReason)
-        isUpgraded = try members.flag(.isUpgraded)
-        isTrialPeriod = try members.flag(.isTrialPeriod)
-        isInIntroOfferPeriod = try members.flag(.isInIntroOfferPeriod)
-        promotionalOfferID = try members.text(.promotionalOfferID)
-        offerCodeRefName = try members.text(.offerCodeRefName)
-        subscriptionGroupIdentifier = try members.text(.subscriptionGroupIdentifier)
-        inAppOwnershipType = try members.value(.inAppOwnershipType)
-        appAccountToken = try members.uuid(.appAccountToken)
-        appAccountTokenText = try members.text(.appAccountToken)
-        bundleID = try members.text(.bundleID)
+    package init(decoding json: JSONObject) {
+        var members = LooseMembers<Member>(json)
+        transactionID = members.text(.transactionID)
+        originalTransactionID = members.text(.originalTransactionID)
+        webOrderLineItemID = members.text(.webOrderLineItemID)
+        productID = members.text(.productID)
+        quantity = members.integer(.quantity)
+        purchaseDate = members.date(.purchaseDate)
+        originalPurchaseDate = members.date(.originalPurchaseDate)
+        expiresDate = members.date(.expiresDate)
+        cancellationDate = members.date(.cancellationDate)
+        cancellationReason = members.value(.cancellationReason)
+        isUpgraded = members.flag(.isUpgraded)
+        isTrialPeriod = members.flag(.isTrialPeriod)
+        isInIntroOfferPeriod = members.flag(.isInIntroOfferPeriod)
+        promotionalOfferID = members.text(.promotionalOfferID)
+        offerCodeRefName = members.text(.offerCodeRefName)
+        subscriptionGroupIdentifier = members.text(.subscriptionGroupIdentifier)
+        inAppOwnershipType = members.value(.inAppOwnershipType)
+        appAccountTokenText = members.text(.appAccountToken)
+        appAccountToken = appAccountTokenText.flatMap { UUID(uuidString: $0) }
+        bundleID = members.name(.bundleID)
+        odd = members.odd
+    }
+}
+
+extension ReceiptTransaction {
+    /// Members whose absence means something: without them the purchase would be another one, a paid one, or one that was never refunded.
+    package static let neededMembers: Set<String> = Set(
+        [
+            Member.transactionID, .originalTransactionID, .webOrderLineItemID, .productID, .purchaseDate, .cancellationDate,
+            .inAppOwnershipType,
+        ].map(\.rawValue)
+    )
+
+    /// Whether a member that the ledger needs was given and cannot be read.
+    package var isUnreadable: Bool {
+        guard !odd.isEmpty else { return false }
+        let isCancelled = cancellationDate != nil
+        let isDated = purchaseDate != nil
+        return odd.contains { member in
+            switch member.member {
+            // One of the forms of a date is enough.
+            case Member.cancellationDate.rawValue: !isCancelled
+            case Member.purchaseDate.rawValue: !isDated
+            case let name: Self.neededMembers.contains(name)
+            }
+        }
     }
 }

@@ -15,6 +15,7 @@ package struct VerifyReceiptResponse: PayloadObject {
     package let latestReceiptInfo: [ReceiptTransaction]
     /// The current renewal state of each subscription; for an iOS 6 style receipt, from the outermost members.
     package let pendingRenewalInfo: [PendingRenewalInfo]
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case status, environment, receipt
@@ -27,22 +28,22 @@ package struct VerifyReceiptResponse: PayloadObject {
         case pendingRenewalInfo = "pending_renewal_info"
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = LooseMembers<Member>(json)
-        status = try members.value(.status)
-        environment = try members.text(.environment).map(AppStoreEnvironment.init(legacy:))
-        let isRetryableWithUnderscore = try members.flag(.isRetryableWithUnderscore)
-        isRetryable = try members.flag(.isRetryable) ?? isRetryableWithUnderscore
-        receipt = try members.object(.receipt)
-        latestReceipt = try members.text(.latestReceipt)
-        let expired: [ReceiptTransaction] = try members.objects(.latestExpiredReceiptInfo)
-        latestReceiptInfo = try members.objects(.latestReceiptInfo) + expired
-        let renewals: [PendingRenewalInfo] = try members.objects(.pendingRenewalInfo)
+    package init(decoding json: JSONObject) {
+        var members = LooseMembers<Member>(json)
+        status = members.value(.status)
+        environment = members.text(.environment).map(AppStoreEnvironment.init(legacy:))
+        let isRetryableWithUnderscore = members.flag(.isRetryableWithUnderscore)
+        isRetryable = members.flag(.isRetryable) ?? isRetryableWithUnderscore
+        receipt = members.object(.receipt)
+        latestReceipt = members.text(.latestReceipt)
+        let expired: [ReceiptTransaction] = members.objects(.latestExpiredReceiptInfo)
+        latestReceiptInfo = members.objects(.latestReceiptInfo) + expired
+        let renewals: [PendingRenewalInfo] = members.objects(.pendingRenewalInfo)
         let contract = receipt?.transaction.flatMap { $0.originalTransactionID ?? $0.transactionID }
-        let outer = try contract.flatMap { contract throws(MalformedPayload) in
-            try PendingRenewalInfo(outerMembersOf: json, originalTransactionID: contract)
-        }
+        let outer = contract.flatMap { PendingRenewalInfo(outerMembersOf: json, originalTransactionID: $0) }
+        if let outer { members.note(outer.odd) }
         pendingRenewalInfo = renewals.isEmpty ? [outer].compactMap(\.self) : renewals
+        odd = members.odd
     }
 
     /// What the caller does next.
@@ -64,6 +65,7 @@ package struct VerifiedReceiptContent: PayloadObject {
     package let inApp: [ReceiptTransaction]
     /// The purchase of an iOS 6 style receipt, which has no dates of its own.
     package let transaction: ReceiptTransaction?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case receiptType = "receipt_type"
@@ -75,15 +77,18 @@ package struct VerifiedReceiptContent: PayloadObject {
         case transactionID = "transaction_id"
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = LooseMembers<Member>(json)
-        receiptType = try members.value(.receiptType)
-        let bundleIDOfOldReceipts = try members.text(.bundleIDOfOldReceipts)
-        bundleID = try members.text(.bundleID) ?? bundleIDOfOldReceipts
-        creationDate = try members.date(.creationDate)
-        requestDate = try members.date(.requestDate)
-        inApp = try members.objects(.inApp)
-        transaction = try members.text(.transactionID) == nil ? nil : ReceiptTransaction(json)
+    package init(decoding json: JSONObject) {
+        var members = LooseMembers<Member>(json)
+        receiptType = members.value(.receiptType)
+        let bundleIDOfOldReceipts = members.name(.bundleIDOfOldReceipts)
+        bundleID = members.name(.bundleID) ?? bundleIDOfOldReceipts
+        creationDate = members.date(.creationDate)
+        requestDate = members.date(.requestDate)
+        inApp = members.objects(.inApp)
+        let transaction = members.text(.transactionID).map { _ in ReceiptTransaction(decoding: json) }
+        if let transaction { members.note(transaction.odd) }
+        self.transaction = transaction
+        odd = members.odd
     }
 }
 

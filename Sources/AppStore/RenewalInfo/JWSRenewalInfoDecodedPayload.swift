@@ -36,6 +36,7 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
     /// ISO 8601 duration.
     package let offerPeriod: String?
     package let renewalBillingPlanType: BillingPlanType?
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case expirationIntent, originalTransactionId, autoRenewProductId, productId, autoRenewStatus
@@ -45,30 +46,31 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
         case renewalBillingPlanType
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        expirationIntent = try members.value(.expirationIntent)
-        originalTransactionId = try members.identifier(.originalTransactionId)
-        autoRenewProductId = try members.string(.autoRenewProductId)
-        productId = try members.string(.productId)
-        autoRenewStatus = try members.value(.autoRenewStatus)
-        isInBillingRetryPeriod = try members.bool(.isInBillingRetryPeriod)
-        priceIncreaseStatus = try members.value(.priceIncreaseStatus)
-        gracePeriodExpiresDate = try members.timestamp(.gracePeriodExpiresDate)
-        offerType = try members.value(.offerType)
-        offerIdentifier = try members.string(.offerIdentifier)
-        signedDate = try members.timestamp(.signedDate)
-        environment = try members.value(.environment)
-        recentSubscriptionStartDate = try members.timestamp(.recentSubscriptionStartDate)
-        renewalDate = try members.timestamp(.renewalDate)
-        currency = try members.string(.currency)
-        renewalPrice = try members.integer(.renewalPrice)
-        offerDiscountType = try members.value(.offerDiscountType)
-        eligibleWinBackOfferIds = try members.strings(.eligibleWinBackOfferIds)
-        appAccountToken = try members.uuid(.appAccountToken)
-        appAccountTokenText = try members.string(.appAccountToken)
-        appTransactionId = try members.identifier(.appTransactionId)
-        offerPeriod = try members.string(.offerPeriod)
-        renewalBillingPlanType = try members.value(.renewalBillingPlanType)
+    package init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        expirationIntent = members.value(.expirationIntent)
+        originalTransactionId = members.identifier(.originalTransactionId)
+        autoRenewProductId = members.string(.autoRenewProductId)
+        productId = members.string(.productId)
+        autoRenewStatus = members.value(.autoRenewStatus)
+        isInBillingRetryPeriod = members.bool(.isInBillingRetryPeriod)
+        priceIncreaseStatus = members.value(.priceIncreaseStatus)
+        gracePeriodExpiresDate = members.timestamp(.gracePeriodExpiresDate)
+        offerType = members.value(.offerType)
+        offerIdentifier = members.string(.offerIdentifier)
+        signedDate = members.timestamp(.signedDate)
+        environment = members.value(.environment)
+        recentSubscriptionStartDate = members.timestamp(.recentSubscriptionStartDate)
+        renewalDate = members.timestamp(.renewalDate)
+        currency = members.string(.currency)
+        renewalPrice = members.integer(.renewalPrice)
+        offerDiscountType = members.value(.offerDiscountType)
+        eligibleWinBackOfferIds = members.strings(.eligibleWinBackOfferIds)
+        appAccountTokenText = members.string(.appAccountToken)
+        appAccountToken = appAccountTokenText.flatMap { UUID(uuidString: $0) }
+        appTransactionId = members.identifier(.appTransactionId)
+        offerPeriod = members.string(.offerPeriod)
+        renewalBillingPlanType = members.value(.renewalBillingPlanType)
+        odd = members.odd
     }
 }

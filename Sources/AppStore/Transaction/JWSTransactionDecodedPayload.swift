@@ -50,6 +50,7 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
     package let billingPlanType: BillingPlanType?
     /// Whether it was bought through the Advanced Commerce API. The content of `advancedCommerceInfo` is not decoded.
     package let isAdvancedCommerce: Bool
+    package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case originalTransactionId, transactionId, webOrderLineItemId, bundleId, productId
@@ -60,40 +61,41 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
         case billingPlanType
     }
 
-    package init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        originalTransactionId = try members.identifier(.originalTransactionId)
-        transactionId = try members.identifier(.transactionId)
-        webOrderLineItemId = try members.identifier(.webOrderLineItemId)
-        bundleId = try members.string(.bundleId)
-        productId = try members.string(.productId)
-        subscriptionGroupIdentifier = try members.identifier(.subscriptionGroupIdentifier)
-        purchaseDate = try members.timestamp(.purchaseDate)
-        originalPurchaseDate = try members.timestamp(.originalPurchaseDate)
-        expiresDate = try members.timestamp(.expiresDate)
-        quantity = try members.integer32(.quantity)
-        type = try members.value(.type)
-        appAccountToken = try members.uuid(.appAccountToken)
-        appAccountTokenText = try members.string(.appAccountToken)
-        inAppOwnershipType = try members.value(.inAppOwnershipType)
-        signedDate = try members.timestamp(.signedDate)
-        revocationReason = try members.value(.revocationReason)
-        revocationDate = try members.timestamp(.revocationDate)
-        isUpgraded = try members.bool(.isUpgraded)
-        offerType = try members.value(.offerType)
-        offerIdentifier = try members.string(.offerIdentifier)
-        environment = try members.value(.environment)
-        storefront = try members.string(.storefront)
-        storefrontId = try members.identifier(.storefrontId)
-        transactionReason = try members.value(.transactionReason)
-        currency = try members.string(.currency)
-        price = try members.integer(.price)
-        offerDiscountType = try members.value(.offerDiscountType)
-        appTransactionId = try members.identifier(.appTransactionId)
-        offerPeriod = try members.string(.offerPeriod)
-        revocationType = try members.value(.revocationType)
-        revocationPercentage = try members.integer32(.revocationPercentage)
-        billingPlanType = try members.value(.billingPlanType)
+    package init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        originalTransactionId = members.identifier(.originalTransactionId)
+        transactionId = members.identifier(.transactionId)
+        webOrderLineItemId = members.identifier(.webOrderLineItemId)
+        bundleId = members.string(.bundleId)
+        productId = members.string(.productId)
+        subscriptionGroupIdentifier = members.identifier(.subscriptionGroupIdentifier)
+        purchaseDate = members.timestamp(.purchaseDate)
+        originalPurchaseDate = members.timestamp(.originalPurchaseDate)
+        expiresDate = members.timestamp(.expiresDate)
+        quantity = members.integer32(.quantity)
+        type = members.value(.type)
+        appAccountTokenText = members.string(.appAccountToken)
+        appAccountToken = appAccountTokenText.flatMap { UUID(uuidString: $0) }
+        inAppOwnershipType = members.value(.inAppOwnershipType)
+        signedDate = members.timestamp(.signedDate)
+        revocationReason = members.value(.revocationReason)
+        revocationDate = members.timestamp(.revocationDate)
+        isUpgraded = members.bool(.isUpgraded)
+        offerType = members.value(.offerType)
+        offerIdentifier = members.string(.offerIdentifier)
+        environment = members.value(.environment)
+        storefront = members.string(.storefront)
+        storefrontId = members.identifier(.storefrontId)
+        transactionReason = members.value(.transactionReason)
+        currency = members.string(.currency)
+        price = members.integer(.price)
+        offerDiscountType = members.value(.offerDiscountType)
+        appTransactionId = members.identifier(.appTransactionId)
+        offerPeriod = members.string(.offerPeriod)
+        revocationType = members.value(.revocationType)
+        revocationPercentage = members.integer32(.revocationPercentage)
+        billingPlanType = members.value(.billingPlanType)
         isAdvancedCommerce = (json["advancedCommerceInfo"] ?? .null) != .null
+        odd = members.odd
     }
 }

@@ -46,7 +46,13 @@ package struct ReceiptVerifier: Sendable {
     ) throws(Flaw) -> Verdict<VerifiedReceipt> {
         let signed = try diagnostics.check(.form) { () throws(Flaw) in try Self.parse(try Self.encoding(of: input)) }
         // Untrusted here: the chain is validated at the receipt's own creation date.
-        let creationDate = try diagnostics.check(.signedDate) { () throws(Flaw) in try Self.creationDate(of: signed) }
+        let creationDate = try diagnostics.check(.signedDate) { () throws(Flaw) in
+            do throws(Flaw) {
+                return try Self.creationDate(of: signed)
+            } catch {
+                throw isSigned(signed) ? error.ofGenuineContent : error
+            }
+        }
         let anchor = try anchor(of: signed, madeAt: creationDate, diagnostics)
         let receipt = try diagnostics.check(.kind) { () throws(Flaw) in try Self.content(of: signed) }
         let subject = Subject(kind: .receipt, environment: receipt.environment, bundleID: receipt.bundleID, appAppleID: receipt.appItemID)
@@ -65,7 +71,7 @@ package struct ReceiptVerifier: Sendable {
                 )
             )
         } catch {
-            return .invalid(Rejection(error, at: Self.location, in: receipt))
+            return .invalid(Rejection(error, at: Self.location, in: .receipt(receipt)))
         }
     }
 
@@ -95,19 +101,31 @@ package struct ReceiptVerifier: Sendable {
         do {
             return try AppReceipt(content: signed.content)
         } catch {
-            throw Flaw(.contentMalformed, "\(error)")
+            throw Flaw(.contentMalformed, "\(error)").ofGenuineContent
         }
     }
 }
 
 extension ReceiptVerifier {
+    /// Whether a receipt without a readable creation date is genuine. Nothing of it counts, so the chain is validated at any time.
+    private func isSigned(_ signed: SignedReceipt) -> Bool {
+        do throws(Flaw) {
+            _ = try anchor(of: signed, madeAt: nil, nil)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Verifies the signature and returns the root of the signer's chain.
+    ///
+    /// - Parameter date: nil for when the leaf became valid.
     ///
     /// Several certificates can have the signer's serial number, because the sender can add any: one valid certificate is enough. When there is
     /// none, throws the flaw of the first.
     private func anchor(
         of signed: SignedReceipt,
-        madeAt date: Timestamp,
+        madeAt date: Timestamp?,
         _ diagnostics: VerificationDiagnostics?
     ) throws(Flaw) -> Certificate {
         let certificates = signed.certificates.map(Self.decode)
@@ -122,7 +140,7 @@ extension ReceiptVerifier {
                     leaf: leaf,
                     intermediates: others.filter { !$0.isSelfSigned },
                     roots: roots,
-                    at: date.millisecondsSince1970 / 1000,
+                    at: date.map { $0.millisecondsSince1970 / 1000 } ?? leaf.notBefore,
                     rules: .receipt,
                     attempt
                 )
@@ -178,6 +196,16 @@ extension ReceiptVerifier {
                 }
             throw Flaw(reason, error.cause.map { "\($0)" })
         }
+    }
+}
+
+extension Flaw {
+    /// The flaw of a receipt whose signature is valid and whose content cannot be read.
+    fileprivate var ofGenuineContent: Flaw {
+        var flaw = self
+        flaw.isUnreadable = true
+        flaw.genuine = .other
+        return flaw
     }
 }
 

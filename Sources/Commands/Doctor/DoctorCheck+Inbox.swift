@@ -1,5 +1,6 @@
 import InboxQueue
 import Postgres
+import SQL
 
 /// The events that wait, and those that need a person. The thresholds are those of the alerts.
 extension DoctorCheck {
@@ -31,6 +32,32 @@ extension DoctorCheck {
             silence(inbox),
             snapshot(inbox),
         ]
+    }
+
+    @Sendable static func oddMembers(_ context: DoctorContext) async throws -> [Finding] {
+        let row = try await context.query(.oddMembers())[0]
+        return [
+            oddMembers(
+                events: try row.decode("events"),
+                outcomes: try row.decode("outcomes"),
+                members: try row.decode("members", as: [String].self)
+            )
+        ]
+    }
+
+    /// - Parameters:
+    ///   - events: those of the last seven days among the latest outcomes.
+    ///   - outcomes: how many were looked at.
+    static func oddMembers(events: Int64, outcomes: Int64, members: [String]) -> Finding {
+        guard events > 0 else { return .ok("unreadable members", "none in the last \(outcomes) outcomes of 7 days") }
+        return .warning(
+            "unreadable members",
+            "\(events) genuine events of the last 7 days have members of another type than expected: \(members.joined(separator: ", "))",
+            """
+            update appstore-inbox, which may read them then, and run appstore-inbox requeue --outcome unhandled; if there is no update, report \
+            them with appstore-inbox explain
+            """
+        )
     }
 
     private static func silence(_ inbox: InboxStatistics) -> Finding {

@@ -23,12 +23,12 @@ struct ExplainedBody: Sendable {
         case .failure(let refusal): (self.facts, self.refusal) = (nil, refusal)
         }
         members = [
-            "if_run_now": Self.json(reading.result), "request": reading.request.map(Self.json) ?? .null,
+            "if_run_now": Self.json(reading.result, odd: reading.labels.oddMembers), "request": reading.request.map(Self.json) ?? .null,
             "verification": diagnostics.parts.json, "payloads": .array(Self.payloads(of: reading, event, diagnostics.parts)),
         ]
     }
 
-    private static func json(_ result: Result<EventFacts, EventRefusal>) -> JSONValue {
+    private static func json(_ result: Result<EventFacts, EventRefusal>, odd: [String]) -> JSONValue {
         let (word, reason): (String, String?) =
             switch result {
             case .success(let facts): ("merge", facts.unhandledReason ?? facts.remark)
@@ -39,7 +39,9 @@ struct ExplainedBody: Sendable {
                 case .unhandled: ("unhandled", refusal.reason)
                 }
             }
-        return ["result": .string(word), "reason": .optional(reason)]
+        var json: JSONObject = ["result": .string(word), "reason": .optional(reason)]
+        if !odd.isEmpty { json["odd_members"] = .array(odd.map { .string($0) }) }
+        return .object(json)
     }
 
     private static func json(_ request: ClientRequest) -> JSONValue {

@@ -10,7 +10,8 @@ struct Explanation: Sendable {
 
     /// What people read first.
     private static let order = [
-        "event_id", "source", "received_at", "bytes", "state", "result", "reason", "first_event_id", "hints", "meaning", "if_run_now",
+        "event_id", "source", "received_at", "bytes", "state", "result", "reason", "odd_members", "first_event_id", "hints", "meaning",
+        "if_run_now",
         "request", "verification", "payloads", "facts", "effects", "queue", "outcomes", "audit_log", "contracts", "transactions",
         "v1_renewals", "orders", "ownership_claims", "owner_links", "client_posts", "refund_requests", "outbox",
     ]

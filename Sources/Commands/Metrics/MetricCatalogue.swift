@@ -117,6 +117,11 @@ enum MetricCatalogue {
             .counter,
             "Events that this worker settled, by result and notification type (none: not verified; other: unknown to this version)."
         ),
+        MetricDescription(
+            "appstore_inbox_worker_odd_member_events_total",
+            .counter,
+            "Settled events whose genuine content has members of another type than this version reads; doctor names them."
+        ),
         MetricDescription("appstore_inbox_worker_retries_total", .counter, "Attempts of events that failed and will be retried."),
         MetricDescription("appstore_inbox_worker_batch_events", sizes, "Events in a committed batch of a worker."),
         MetricDescription("appstore_inbox_worker_batch_seconds", latencies, "Time from a worker's claim of a batch to its commit."),

@@ -15,9 +15,9 @@ struct NotificationV1Report {
         let notification: ResponseBodyV1
         do {
             json = try JSONParser().parseObject(body.bytes)
-            notification = try ResponseBodyV1(json)
+            notification = ResponseBodyV1(decoding: json)
         } catch {
-            report = VerifyReport(invalid: "malformed_payload", at: VerifyReport.bodyLocation, detail: "\(error)")
+            report = VerifyReport(invalid: "not_json", at: VerifyReport.bodyLocation, detail: "\(error)")
             return
         }
         guard let data = notification.receiptData else {
@@ -36,7 +36,12 @@ struct NotificationV1Report {
                     receivedAt: now,
                     policy: demands.receiptPolicy
                 )
-                report = VerifyReport(valid: Self.kind, payload: json.withoutReceipts, receipt: ReceiptReport(receipt).json)
+                report = VerifyReport(
+                    valid: Self.kind,
+                    payload: json.withoutReceipts,
+                    receipt: ReceiptReport(receipt).json,
+                    odd: notification.odd.map(\.kind)
+                )
             } catch {
                 report = VerifyReport(invalid: error.rawValue, at: VerifyReport.bodyLocation, kind: Self.kind)
             }

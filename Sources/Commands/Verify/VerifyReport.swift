@@ -34,12 +34,14 @@ struct VerifyReport {
         self.init(invalid: rejection.reason.rawValue, at: rejection.location, detail: rejection.detail, kind: kind)
     }
 
-    init(valid kind: String, payload: JSONObject, receipt: JSONObject? = nil) {
+    /// - Parameter odd: the members that cannot be read.
+    init(valid kind: String, payload: JSONObject, receipt: JSONObject? = nil, odd: [String] = []) {
         var json: JSONObject = [
             "verdict": "valid", "reason": .null, "kind": .string(kind), "payload": .object(payload), "transaction": .null,
             "renewalInfo": .null,
         ]
         if let receipt { json["receipt"] = .object(receipt) }
+        json.note(odd: odd)
         self.init(isValid: true, json: json)
     }
 
@@ -74,6 +76,7 @@ struct VerifyReport {
         object["transaction"] = try parts.transaction.map { bytes throws(JSONSyntaxError) in try JSONParser().parse(bytes) } ?? .null
         object["renewalInfo"] = try parts.renewalInfo.map { bytes throws(JSONSyntaxError) in try JSONParser().parse(bytes) } ?? .null
         if let app = parts.app { object["appTransaction"] = try JSONParser().parse(app) }
+        object.note(odd: payload.odd)
         if payload.environment == nil { object["note"] = .string(noEnvironment) }
         return object
     }
@@ -92,6 +95,10 @@ extension VerifyReport {
         if let detail = json.word("detail") { heading += " (\(detail))" }
         if !isValid, let kind = json.word("kind") { heading += "; a genuine \(kind)" }
         if let note = json.word("note") { heading += "; \(note)" }
+        if case .array(let odd)? = json["oddMembers"] {
+            let names = odd.compactMap { if case .string(let name) = $0 { name } else { nil } }
+            heading += "; cannot be read: \(names.joined(separator: ", "))"
+        }
         let parts = [("payload", json["payload"])] + nested + [("receipt", json["receipt"]), ("verification", json["verification"])]
         return heading.shownSafely + "\n\n" + JSONObject(parts.compactMap { name, part in part.map { (name, $0) } }).text
     }
@@ -104,5 +111,12 @@ extension VerifyReport {
             let name = verified.contains(part.location) ? part.location : "\(part.location) (not verified)"
             return (name, part.payload.map(JSONValue.object) ?? .string("cannot be decoded: \(part.problem ?? "")"))
         }
+    }
+}
+
+extension JSONObject {
+    /// Adds the members that cannot be read, if there are any.
+    fileprivate mutating func note(odd members: [String]) {
+        if !members.isEmpty { self["oddMembers"] = .array(members.map { .string($0) }) }
     }
 }

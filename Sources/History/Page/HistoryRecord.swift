@@ -49,7 +49,7 @@ struct HistoryRecord: Sendable {
 
     private static func payload(of text: String) -> ResponseBodyV2DecodedPayload? {
         do {
-            return try ResponseBodyV2DecodedPayload(JSONParser().parseObject(CompactJWS(Array(text.utf8)).payload))
+            return ResponseBodyV2DecodedPayload(decoding: try JSONParser().parseObject(CompactJWS(Array(text.utf8)).payload))
         } catch {
             return nil
         }

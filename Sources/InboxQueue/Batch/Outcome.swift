@@ -35,6 +35,8 @@ package struct OutcomeLabels: Sendable, Hashable {
     package var bundleID: String?
     package var transactionID: String?
     package var originalTransactionID: String?
+    /// The known members of another type than this version reads; names without white space.
+    package var oddMembers: [String] = []
 
     package init() {}
 }

@@ -3,6 +3,7 @@ package import Metrics
 /// What the queue counts: its batches, and what became of their events.
 package struct QueueMetrics: Sendable {
     private let outcomes: OutcomeCounters
+    private let oddMembers: Counter
     private let retries: Counter
     private let contested: Counter
     private let splits: Counter
@@ -16,6 +17,7 @@ package struct QueueMetrics: Sendable {
     /// - Parameter types: the notification types that are told apart; every other one is `other`, since anyone at Apple may invent more.
     package init(types: Set<String> = [], factory: any MetricsFactory = MetricsSystem.factory) {
         outcomes = OutcomeCounters(types: types, factory: factory)
+        oddMembers = Counter(label: "appstore_inbox_worker_odd_member_events_total", factory: factory)
         retries = Counter(label: "appstore_inbox_worker_retries_total", factory: factory)
         contested = Counter(label: "appstore_inbox_worker_contested_total", factory: factory)
         splits = Counter(label: "appstore_inbox_worker_batch_splits_total", factory: factory)
@@ -32,6 +34,7 @@ package struct QueueMetrics: Sendable {
         let events = plan.outcomes.count + plan.retries.count
         guard events > 0 else { return }
         outcomes.count(plan.outcomes.map(\.outcome))
+        oddMembers.increment(by: plan.outcomes.count { !$0.outcome.labels.oddMembers.isEmpty })
         retries.increment(by: plan.retries.count(where: \.isAttempt))
         batchEvents.record(events)
         batchDuration.record(duration: duration)

@@ -76,8 +76,15 @@ enum QueueStatements {
             environments: labels.map(\.environment),
             bundleIDs: labels.map(\.bundleID),
             transactionIDs: labels.map(\.transactionID),
-            originalTransactionIDs: labels.map(\.originalTransactionID)
+            originalTransactionIDs: labels.map(\.originalTransactionID),
+            oddMembers: oddMembers(labels)
         )
+    }
+
+    /// The names in one text for each outcome; nil where no outcome has any, as a rule.
+    private static func oddMembers(_ labels: [OutcomeLabels]) -> [String]? {
+        guard labels.contains(where: { !$0.oddMembers.isEmpty }) else { return nil }
+        return labels.map { $0.oddMembers.joined(separator: " ") }
     }
 
     /// Sends events back to wait. The claim has locked their rows, so that two of these updates cannot deadlock.

@@ -47,14 +47,16 @@ extension EventLabels {
 
     /// The labels of a refused payload or receipt; empty unless its signature was valid.
     init(_ rejection: Rejection) {
-        if let notification = rejection.notification {
-            self.init(notification)
-        } else if let transaction = rejection.transaction {
-            self.init(transaction)
-        } else {
+        switch rejection.genuine {
+        case .notification(let notification): self.init(notification)
+        case .transaction(let transaction): self.init(transaction)
+        case .renewalInfo(let renewalInfo): self.init(renewalInfo)
+        case .appTransaction(let app): self.init(app)
+        case .receipt(let receipt):
             self.init()
-            environment = rejection.receipt?.environment?.rawValue.storable
-            bundleID = rejection.receipt?.bundleID?.storable
+            environment = receipt.environment?.rawValue.storable
+            bundleID = receipt.bundleID?.storable
+        case .other, nil: self.init()
         }
     }
 }

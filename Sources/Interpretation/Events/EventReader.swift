@@ -49,9 +49,17 @@ package struct EventReader: Sendable {
         do throws(EventRefusal) {
             reading.result = .success(try interpreter.facts(of: &reading))
         } catch {
-            reading.result = .failure(error)
+            reading.result = .failure(reading.kept(error))
         }
+        reading.labels.note(odd: reading.odd)
         return reading
+    }
+}
+
+extension EventReading {
+    /// A rejected event without labels is taken for junk that anyone could have posted, and soon deleted. Genuine content never is.
+    fileprivate func kept(_ refusal: EventRefusal) -> EventRefusal {
+        isGenuine && refusal.kind == .rejected && labels.areEmpty ? EventRefusal(refusal.reason, .unhandled) : refusal
     }
 }
 

@@ -19,13 +19,23 @@ extension EventReading {
     mutating func accepted<Value: VerifiedContent>(_ verdict: Verdict<Value>) throws(EventRefusal) -> Value {
         switch verdict {
         case .valid(let value):
+            isGenuine = true
             labels = value.labels
-            try refuseNUL(in: value)
+            odd += value.odd
             return value
         case .invalid(let rejection):
+            note(rejection)
             labels = EventLabels(rejection)
+            // Whose it is may be unread: nothing is told of it, as of every event without a UUID.
+            if rejection.isUnreadable { labels.notificationUUID = nil }
             throw EventRefusal(rejection)
         }
+    }
+
+    /// Notes what is genuine and cannot be read of refused content.
+    mutating func note(_ rejection: Rejection) {
+        isGenuine = isGenuine || rejection.genuine != nil
+        odd += [rejection.unreadableMember].compactMap(\.self) + (rejection.genuine?.odd ?? [])
     }
 
     /// The verdict on a receipt in base64; keeps a genuine one.
@@ -35,36 +45,36 @@ extension EventReading {
         return verdict
     }
 
-    /// Refuses a value with a text that PostgreSQL cannot store.
-    func refuseNUL(in value: some VerifiedContent) throws(EventRefusal) {
-        if value.containsNUL { throw .nul }
+    /// Refuses a receipt with a text that PostgreSQL cannot store. In JSON, such a member counts as one that cannot be read.
+    func refuseNUL(in receipt: VerifiedReceipt) throws(EventRefusal) {
+        if receipt.containsNUL { throw .nul }
     }
 
-    /// The body as a JSON object, and decoded.
-    mutating func decodedDocument<Value>(_ decode: (JSONObject) throws(MalformedPayload) -> Value) throws(EventRefusal) -> (
-        JSONObject, Value
-    ) {
+    /// The body as a JSON object, and decoded. A shared secret or TLS to Apple vouches for it.
+    mutating func decodedDocument<Value: PayloadObject>(as type: Value.Type) throws(EventRefusal) -> (JSONObject, Value) {
+        isGenuine = true
         let json: JSONObject
         do {
             json = try JSONParser().parseObject(event.body)
         } catch {
-            throw EventRefusal("not_json")
+            throw EventRefusal("not_json", .unhandled)
         }
         document = json
-        if JSONParser.containsNUL(in: event.body) { throw .nul }
-        do {
-            return (json, try decode(json))
-        } catch {
-            throw EventRefusal("malformed_payload")
-        }
+        let value = Value(decoding: json)
+        odd += value.odd.map(\.kind)
+        return (json, value)
     }
 }
 
 extension EventRefusal {
-    fileprivate static let nul = EventRefusal("nul_in_payload")
+    fileprivate static let nul = EventRefusal("nul_in_payload", .unhandled)
 
     init(_ rejection: Rejection) {
-        let reason = rejection.reason.rawValue
+        let reason = rejection.unreadableMember.map(Self.unreadableReason) ?? rejection.reason.rawValue
+        guard !rejection.isUnreadable else {
+            self.init(reason, .unhandled)
+            return
+        }
         self.init(reason, rejection.isRetryable ? .retryable(error: "\(reason) in \(rejection.location)") : .rejected)
     }
 
@@ -98,22 +108,16 @@ extension VerificationReason {
 /// Verified content of an event.
 protocol VerifiedContent {
     var labels: EventLabels { get }
-    /// Whether a text in it contains U+0000, which PostgreSQL cannot store.
-    var containsNUL: Bool { get }
+    /// The members that cannot be read.
+    var odd: [String] { get }
 }
 
 extension VerifiedNotification: VerifiedContent {
     var labels: EventLabels { EventLabels(self) }
-
-    var containsNUL: Bool {
-        let payloads = [notification.payloadBytes, transaction?.payloadBytes, renewalInfo?.payloadBytes, appTransaction?.payloadBytes]
-        return payloads.contains { $0.map(JSONParser.containsNUL(in:)) ?? false }
-    }
 }
 
 extension SignedValue: VerifiedContent where Payload: LabelledPayload {
     var labels: EventLabels { value.labels }
-    var containsNUL: Bool { JSONParser.containsNUL(in: payloadBytes) }
 }
 
 /// A payload that is verified by itself.
@@ -135,8 +139,9 @@ extension AppTransaction: LabelledPayload {
 
 extension VerifiedReceipt: VerifiedContent {
     var labels: EventLabels { EventLabels(self) }
+    var odd: [String] { [] }
 
-    /// Looks only at texts for the ledger.
+    /// Whether a text for the ledger contains U+0000, which PostgreSQL cannot store.
     var containsNUL: Bool {
         let texts = receipt.purchases.lazy.flatMap { [$0.transactionID, $0.originalTransactionID, $0.productID, $0.promotionalOfferID] }
         return bundleID.utf8.contains(0) || texts.contains { $0?.utf8.contains(0) ?? false }

@@ -20,6 +20,10 @@ package struct EventReading {
     package internal(set) var document: JSONObject?
     /// The genuine receipt in it.
     package internal(set) var receipt: VerifiedReceipt?
+    /// The members of genuine content that this version cannot read.
+    var odd: [String] = []
+    /// Whether a signature, a shared secret or TLS to Apple vouches for the content as a whole.
+    var isGenuine = false
 
     init(_ event: InboxEvent, by reader: EventReader, _ diagnostics: VerificationDiagnostics?) {
         self.event = event
@@ -48,4 +52,11 @@ package struct EventRefusal: Error, Hashable, Sendable {
     }
 
     static let unknownSource = EventRefusal("unknown_source", .unhandled)
+
+    /// A member of genuine content is needed, and is of another type than this version reads.
+    ///
+    /// - Parameter place: as in ``EventLabels/oddMembers``.
+    package static func unreadable(_ place: String) -> EventRefusal { EventRefusal(unreadableReason(place), .unhandled) }
+
+    static func unreadableReason(_ place: String) -> String { "unreadable_member:\(place)" }
 }

@@ -74,7 +74,7 @@ struct VerifyReceiptAttempt: CallAttempt {
         do {
             let answer = try JSONParser().parseObject(body)
             let members = deciding.compactMap { member in answer[member.rawValue].map { (member.rawValue, $0) } }
-            let response = try VerifyReceiptResponse(JSONObject(members))
+            let response = VerifyReceiptResponse(decoding: JSONObject(members))
             return response.status.map { ($0, response.reaction) }
         } catch {
             return nil

@@ -42,10 +42,12 @@ extension ServerAPIAnswer {
     package func elements() throws(ServerAPIAnswerFault) -> ServerAPIElements {
         let content: AnswerContent
         do {
-            content = try AnswerContent(try JSONParser().parseObject(body))
+            content = AnswerContent(decoding: try JSONParser().parseObject(body))
         } catch {
             throw .malformed
         }
+        // An element whose contract cannot be read is an event all the same.
+        guard content.odd.first(named: AnswerContent.needed) == nil else { throw .malformed }
         let lane = request.lane
         guard content.bundleID.map({ $0 == lane.bundleID }) ?? true else { throw .wrongBundle }
         guard content.environment.map({ $0 == lane.environment }) ?? true else { throw .wrongEnvironment }
@@ -84,27 +86,33 @@ private struct AnswerContent: PayloadObject {
     let status: Int32?
     let elements: [SignedElement]
 
+    /// What an answer is taken apart and checked by.
+    static let needed = Set((Member.allCases.map(\.rawValue) + ["lastTransactions"]).filter { $0 != Member.status.rawValue })
+
     enum Member: String, CaseIterable {
         case bundleId, environment, hasMore, revision, status, data, signedTransactions, signedTransactionInfo, signedAppTransactionInfo
     }
 
-    init(_ json: JSONObject) throws(MalformedPayload) {
-        let members = MemberReader<Member>(json)
-        bundleID = try members.string(.bundleId)
-        environment = try members.value(.environment)
-        hasMore = try members.bool(.hasMore)
-        revision = try members.string(.revision)
-        status = try members.integer32(.status)
-        let groups: [SubscriptionGroup] = try members.objects(.data) ?? []
+    let odd: [MalformedPayload]
+
+    init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        bundleID = members.string(.bundleId)
+        environment = members.value(.environment)
+        hasMore = members.bool(.hasMore)
+        revision = members.string(.revision)
+        status = members.integer32(.status)
+        let groups: [SubscriptionGroup] = members.objects(.data) ?? []
         var elements = groups.flatMap(\.lastTransactions)
-        let transactions = try members.strings(.signedTransactions) ?? []
-        for jws in transactions + [try members.string(.signedTransactionInfo)].compactMap(\.self) {
+        let transactions = members.strings(.signedTransactions) ?? []
+        for jws in transactions + [members.string(.signedTransactionInfo)].compactMap(\.self) {
             elements.append(SignedElement(signedTransactionInfo: jws))
         }
-        if let jws = try members.string(.signedAppTransactionInfo) {
-            elements.append(try SignedElement(["signedAppTransactionInfo": .string(jws)]))
+        if let jws = members.string(.signedAppTransactionInfo) {
+            elements.append(SignedElement(decoding: ["signedAppTransactionInfo": .string(jws)]))
         }
         self.elements = elements
+        odd = members.odd
     }
 }
 
@@ -114,8 +122,12 @@ private struct SubscriptionGroup: PayloadObject {
 
     enum Member: String, CaseIterable { case lastTransactions }
 
-    init(_ json: JSONObject) throws(MalformedPayload) {
-        lastTransactions = try MemberReader<Member>(json).objects(.lastTransactions) ?? []
+    let odd: [MalformedPayload]
+
+    init(decoding json: JSONObject) {
+        var members = MemberReader<Member>(json)
+        lastTransactions = members.objects(.lastTransactions) ?? []
+        odd = members.odd
     }
 }
 
@@ -126,20 +138,25 @@ private struct SignedElement: PayloadObject {
 
     enum Member: String, CaseIterable { case originalTransactionId }
 
-    init(_ json: JSONObject) throws(MalformedPayload) {
+    let odd: [MalformedPayload]
+
+    init(decoding json: JSONObject) {
         self.json = json
-        originalTransactionID = try MemberReader<Member>(json).identifier(.originalTransactionId)
+        var members = MemberReader<Member>(json)
+        originalTransactionID = members.identifier(.originalTransactionId)
+        odd = members.odd
     }
 
     init(signedTransactionInfo jws: String) {
         json = ["signedTransactionInfo": .string(jws)]
+        odd = []
         originalTransactionID = Self.originalTransactionID(in: jws)
     }
 
     /// The contract that a transaction names; nil for what is no transaction.
     private static func originalTransactionID(in jws: String) -> String? {
         do {
-            return try Self(try JSONParser().parseObject(try CompactJWS(Array(jws.utf8)[...]).payload)).originalTransactionID
+            return Self(decoding: try JSONParser().parseObject(try CompactJWS(Array(jws.utf8)[...]).payload)).originalTransactionID
         } catch {
             return nil
         }

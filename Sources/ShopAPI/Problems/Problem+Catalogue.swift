@@ -85,21 +85,29 @@ extension Problem {
 
     /// Status 422 for a transaction that is not genuine, or not for this app and environment.
     static func transactionRejected(reason: String) -> Problem {
-        Problem(
-            422,
-            "transaction-rejected",
-            "Transaction rejected",
-            "signedTransaction is not a transaction that Apple has signed for this app and environment.",
-            extensions: ["reason": .string(reason)]
-        )
+        let detail =
+            reason == "x5c_count"
+            ? """
+            signedTransaction does not have the three certificates of what the App Store signs. Xcode's local testing (StoreKit testing) signs \
+            with one: test on a device with a Sandbox account.
+            """
+            : "signedTransaction is not a transaction that Apple has signed for this app and environment."
+        return Problem(422, "transaction-rejected", "Transaction rejected", detail, extensions: ["reason": .string(reason)])
     }
 
     /// Status 422 for a receipt that is not genuine, or not for this app and environment.
     static func receiptRejected(reason: String) -> Problem {
         let detail =
-            reason == "transaction_receipt"
-            ? "receiptData is the receipt of a single transaction, as iOS 6 and earlier made them: send the app receipt."
-            : "receiptData is not a receipt that Apple has signed for this app and environment."
+            switch reason {
+            case "transaction_receipt":
+                "receiptData is the receipt of a single transaction, as iOS 6 and earlier made them: send the app receipt."
+            case "untrusted_root":
+                """
+                receiptData is not signed by the App Store. Xcode's local testing (StoreKit testing) signs with a certificate of its own: test \
+                on a device with a Sandbox account.
+                """
+            default: "receiptData is not a receipt that Apple has signed for this app and environment."
+            }
         return Problem(422, "receipt-rejected", "Receipt rejected", detail, extensions: ["reason": .string(reason)])
     }
 

@@ -53,7 +53,7 @@ struct RetentionAgesTests {
             .ageDefaultBodies,
             "rejected_bodies = '1 hour', outcomes = '400 days'",
             "1 day",
-            bodies: ["applied", "failed", "junk", "verified"]
+            bodies: ["applied", "contract", "failed", "junk", "odd", "verified"]
         ),
         ages(["3 days", "300 days"], of: "outcomes", .ageDefaultOutcomes, "bodies = '2 days'", "2 days", outcomes: ["bare"]),
     ].flatMap(\.self)
@@ -98,7 +98,7 @@ struct RetentionAgesTests {
         try await settle(around: age, in: database)
         // No new event can come into it.
         try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 1001000)", in: database)
-        let old = Taken(bodies: ["applied old", "failed old", "junk old", "verified old"], outcomes: [])
+        let old = Taken(bodies: ["applied old", "contract old", "failed old", "junk old", "odd old", "verified old"], outcomes: [])
         #expect(try await taken(by: .dropPartition, in: database) == old)
         #expect(try await database.lines("SELECT DISTINCT tableoid::regclass::text FROM appstore.inbox") == ["appstore.inbox_default"])
     }
@@ -162,14 +162,17 @@ struct RetentionAgesTests {
                        now() - interval '\(age)' - received * interval '10 minutes' AS received_at,
                        now() - interval '\(age)' - settled * interval '10 minutes' AS settled_at
                 FROM (VALUES ('applied', 'applied', 'TEST'), ('bare', 'applied', 'TEST'), ('failed', 'failed', NULL),
-                             ('junk', 'rejected', NULL), ('verified', 'rejected', 'TEST')) AS kinds (kind, result, label)
+                             ('junk', 'rejected', NULL), ('verified', 'rejected', 'TEST'), ('contract', 'rejected', NULL),
+                             ('odd', 'rejected', NULL)) AS kinds (kind, result, label)
                 CROSS JOIN (VALUES ('old', 1, 1), ('late', 1, -1), ('young', -1, -1)) AS sides (side, received, settled)
             ), stored AS (
                 INSERT INTO appstore.inbox (event_id, source, received_at, body)
                 SELECT event_id, 'notification_v2', received_at, convert_to(name, 'UTF8') FROM named WHERE name NOT LIKE 'bare %'
             )
-            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, notification_type)
-            SELECT event_id, 'notification_v2', received_at, settled_at, 1, 1, result::appstore.result, name, label FROM named;
+            INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, notification_type,
+                                           original_transaction_id, odd_members)
+            SELECT event_id, 'notification_v2', received_at, settled_at, 1, 1, result::appstore.result, name, label,
+                   CASE WHEN name LIKE 'contract %' THEN '7' END, CASE WHEN name LIKE 'odd %' THEN ARRAY['version'] END FROM named;
             WITH waiting AS (
                 INSERT INTO appstore.inbox (source, received_at, body)
                 SELECT 'notification_v2', now() - interval '\(age)' - interval '1 day', convert_to('waiting', 'UTF8') RETURNING *

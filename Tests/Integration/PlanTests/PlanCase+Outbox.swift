@@ -36,6 +36,10 @@ extension PlanCase {
             let statement = Statement.doctorTestArrived(notificationUUID: UUID(), environment: "Production")
             _ = try await pool.withConnection { try await $0.query(statement) }
         },
+        // Looks at ten thousand outcomes.
+        PlanCase("odd_members", as: "appstore_viewer", entries: 11_500, pages: 11_500, warmUps: 0) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(Statement.oddMembers()) }
+        },
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
             let store = OutboxStore(pool: pool)
             for call in try await lease(keys.count, from: store) { try await store.release(call) }

@@ -136,7 +136,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test(arguments: ["receipt_not_base64", "nul_in_payload", "wrong_environment", "wrong_bundle"])
+    @Test(arguments: ["receipt_not_base64", "signature_invalid", "wrong_environment", "wrong_bundle"])
     func `a receipt that is not genuine is unprocessable, with the reason`(reason: String) async throws {
         try await RunningAPI.run { api in
             let answer = try await settled(api, "rejected", reason: reason)
@@ -144,6 +144,14 @@ struct ReceiptTests {
             let object = try answer.json()
             #expect(object["reason"]?.text == reason)
             #expect(object["detail"]?.text?.hasPrefix("receiptData is not a receipt that Apple has signed") == true)
+        }
+    }
+
+    @Test func `a receipt below another root may be one of Xcode, which the answer says`() async throws {
+        try await RunningAPI.run { api in
+            let answer = try await settled(api, "rejected", reason: "untrusted_root")
+            #expect((answer.status, answer.problem) == (422, "receipt-rejected"))
+            #expect(try answer.json()["detail"]?.text?.contains("Xcode") == true)
         }
     }
 

@@ -96,6 +96,14 @@ struct TransactionTests {
         }
     }
 
+    @Test func `a transaction without Apple's certificates may be one of Xcode, which the answer says`() async throws {
+        try await RunningAPI.run { api in
+            let answer = try await settled(api, "rejected", reason: "x5c_count")
+            #expect((answer.status, answer.problem) == (422, "transaction-rejected"))
+            #expect(try answer.json()["reason"]?.text == "x5c_count" && answer.json()["detail"]?.text?.contains("Xcode") == true)
+        }
+    }
+
     @Test(arguments: [("failed", "attempts_exhausted"), ("discarded", "by hand")])
     func `a failed or discarded transaction is accepted: an operator may run it again`(result: String, reason: String) async throws {
         try await RunningAPI.run { api in

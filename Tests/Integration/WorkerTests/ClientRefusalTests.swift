@@ -6,10 +6,15 @@ import Testing
 
 /// Posts of clients that are rejected at once, with a reason, and not merged.
 struct ClientRefusalTests {
-    private func expectRejection(_ reason: String, labels: String = "- - - - - -", _ body: [UInt8]) async throws {
+    private func expectRejection(
+        _ reason: String,
+        result: String = "rejected",
+        labels: String = "- - - - - -",
+        _ body: [UInt8]
+    ) async throws {
         try await WorkerScene.with { scene in
             let event = try await scene.receive(client: body)
-            #expect(try await scene.outcome(of: event) == "rejected \(reason)")
+            #expect(try await scene.outcome(of: event) == "\(result) \(reason)")
             #expect(try await scene.labels(of: event) == labels)
             #expect(try await scene.count(of: "transactions", "client_posts", "orders", "effects") == [0, 0, 0, 0])
         }
@@ -43,12 +48,18 @@ struct ClientRefusalTests {
     @Test func `another kind of signed payload`() async throws {
         let post = try ClientPost()
         let notification = try SignedScene.signer().sign(post.notification).jws
-        try await expectRejection("wrong_kind", post.body(String(decoding: notification, as: UTF8.self)))
+        let app = SignedScene.app.bundleID
+        let labels = "SUBSCRIBED INITIAL_BUY Production \(app) - -"
+        try await expectRejection("wrong_kind", labels: labels, post.body(String(decoding: notification, as: UTF8.self)))
         guard case .appData(let download) = try SignedScene.trigger(NotificationKind(.rescindConsent)).notification().content else {
             throw ClientPost.MissingTransaction()
         }
         let appTransaction = try SignedScene.signer().sign(download.payload(of: SignedScene.app))
-        try await expectRejection("wrong_kind", post.body(String(decoding: appTransaction, as: UTF8.self)))
+        try await expectRejection(
+            "wrong_kind",
+            labels: "- - Production \(app) - -",
+            post.body(String(decoding: appTransaction, as: UTF8.self))
+        )
     }
 
     @Test func `a purchase without a valid signature, or changed afterwards`() async throws {
@@ -61,9 +72,13 @@ struct ClientRefusalTests {
 
     @Test func `a purchase with a character that PostgreSQL cannot store`() async throws {
         let post = try ClientPost()
-        try await expectRejection("nul_in_payload", labels: labels(post), post.body(post.jws { $0["offerIdentifier"] = "a\u{0}b" }))
         let expected = "- - Production - \(post.transaction.transactionID) \(post.transaction.originalTransactionID)"
-        try await expectRejection("wrong_bundle", labels: expected, post.body(post.jws { $0["bundleId"] = "a\u{0}b" }))
+        try await expectRejection(
+            "unreadable_member:transaction.bundleId",
+            result: "unhandled",
+            labels: expected,
+            post.body(post.jws { $0["bundleId"] = "a\u{0}b" })
+        )
     }
 
     @Test(arguments: [("[]", "not_a_json_object"), (#"{"signedTransaction":"a.b.c"}"#, "malformed_environment")])

@@ -45,6 +45,40 @@ struct NotificationTests {
         }
     }
 
+    @Test func `members that cannot be read are named in the outcome, which keeps them when the event runs again`() async throws {
+        try await WorkerScene.with { scene in
+            let notification = try SignedScene.trigger(NotificationKind(.subscribed, .initialBuy)).notification()
+            let odd = try await scene.receive(
+                notification: SignedScene.sign(
+                    notification,
+                    data: { $0["bundleVersion"] = 42 },
+                    transaction: { $0["price"] = "9990" }
+                )
+            )
+            #expect(try await scene.outcome(of: odd) == "applied")
+            func members(_ table: String) async throws -> [String] {
+                try await scene.database.lines("SELECT odd_members::text FROM appstore.\(identifier: table) WHERE event_id = \(odd)")
+            }
+            #expect(try await members("outcomes") == ["{data.bundleVersion,transaction.price}"])
+            #expect(try await scene.count(of: "orders", "transactions") == [1, 1])
+            _ = try await scene.database.lines("SELECT appstore.requeue_event(\(odd))::text")
+            #expect(try await scene.outcome(of: odd) == "applied")
+            #expect(try await members("outcome_history") == ["{data.bundleVersion,transaction.price}"])
+        }
+    }
+
+    @Test func `a genuine notification whose app cannot be read is unhandled, and outlives junk`() async throws {
+        let notification = try SignedScene.trigger(NotificationKind(.subscribed, .initialBuy)).notification()
+        try await WorkerScene.with { scene in
+            let event = try await scene.receive(notification: SignedScene.sign(notification, data: { $0["bundleId"] = ["x"] }))
+            #expect(try await scene.outcome(of: event) == "unhandled unreadable_member:data.bundleId")
+            #expect(try await scene.count(of: "transactions", "orders", "effects") == [0, 0, 0])
+            _ = try await scene.database.lines("UPDATE appstore.outcomes SET settled_at = now() - interval '25 hours' RETURNING ''")
+            _ = try await scene.database.lines("SELECT checked::text FROM appstore.expire('rejected_bodies')")
+            #expect(try await scene.database.lines("SELECT count(*)::text FROM appstore.inbox WHERE event_id = \(event)") == ["1"])
+        }
+    }
+
     @Test func `an invalid app transaction rejects its notification, with the reason`() async throws {
         let notification = try SignedScene.trigger(NotificationKind(.rescindConsent)).notification()
         guard case .appData(var download) = notification.content else { return }

@@ -57,7 +57,8 @@ enum UnsignedFacts {
         var facts = EventFacts(eventID: event.id, environment: element.app.environment, notificationUUID: nil)
         facts.add(try #require(try transaction(in: event)))
         if let renewalInfo = event.renewalInfo {
-            facts.add(element.status, try signed(renewalInfo, JWSRenewalInfoDecodedPayload(renewalInfo.json)))
+            let signed = try signed(renewalInfo, JWSRenewalInfoDecodedPayload(renewalInfo.json))
+            facts.add(element.status, signed, of: facts.transaction?.originalTransactionID)
         }
         return facts
     }
@@ -96,7 +97,7 @@ enum UnsignedFacts {
                 : .refused(Rejection(Flaw(receipt.state == .forged ? .untrustedRoot : .receiptMalformed), at: "receipt"))
         case .foreign where HistoryGenerator.trustedApps.contains { $0.bundleID == receipt.receipt.bundleID }:
             .verified(verified(receipt, app))
-        case .foreign: .refused(Rejection(Flaw(.wrongBundle), at: "receipt", in: receipt.receipt))
+        case .foreign: .refused(Rejection(Flaw(.wrongBundle), at: "receipt", in: .receipt(receipt.receipt)))
         }
     }
 
@@ -129,7 +130,8 @@ enum UnsignedFacts {
             renewalInfo: try event.renewalInfo.map { try signed($0, JWSRenewalInfoDecodedPayload($0.json)) },
             appTransaction: nil,
             environment: notification.app.environment,
-            bundleID: notification.app.bundleID
+            bundleID: notification.app.bundleID,
+            unreadableParts: []
         )
         return NotificationInterpreter.facts(of: verified, eventID: event.id)
     }

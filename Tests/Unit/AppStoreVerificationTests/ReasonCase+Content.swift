@@ -16,10 +16,14 @@ extension ReasonCase {
         .content(.wrongKind, "a transaction as a renewal info", at: "data.signedRenewalInfo") {
             try Payloads.full($0, renewalInfo: Payloads.transaction)
         },
-        .content(.payloadMalformed) { _ in Payloads.notification().with("data", "text") },
-        .content(.payloadMalformed, at: "data.signedTransactionInfo") {
-            try Payloads.full($0, transaction: Payloads.transaction.with("price", "1.99"))
+        .content(.unreadableMember, "the part with app and environment") { _ in Payloads.notification().with("data", "text") },
+        .content(.unreadableMember, "the environment") { _ in Payloads.notification("data", Payloads.data.with("environment", 1)) },
+        .content(.unreadableMember, "the app") { _ in Payloads.notification("data", Payloads.data.with("bundleId", true)) },
+        .content(.unreadableMember, "the app's number") { _ in Payloads.notification("data", Payloads.data.with("appAppleId", "x")) },
+        .content(.unreadableMember, "the environment of one part of two") { _ in
+            Payloads.notification().with("summary", .object(Payloads.data.with("environment", [])))
         },
+        .content(.unreadableMember, "the signing date") { _ in Payloads.notification().with("signedDate", "2025-01-01") },
         .content(.environmentMissing) { _ in Payloads.notification("data", Payloads.data.with("environment", nil)) },
         .content(.environmentMissing, "none of the four members") { _ in Payloads.notification("other") },
         .content(.environmentNotSupported, "Xcode") { _ in Payloads.notification("data", Payloads.data.with("environment", "Xcode")) },

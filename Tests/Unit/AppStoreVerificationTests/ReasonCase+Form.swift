@@ -56,7 +56,6 @@ extension ReasonCase {
         .form(.payloadNotJSON) { try $0.sign(Array("hello".utf8)) },
         .form(.payloadNotJSON, "an array") { try $0.sign(Array("[]".utf8)) },
         .content(.signedDateMissing) { _ in Payloads.notification().with("signedDate", nil) },
-        .content(.signedDateMissing, "a string") { _ in Payloads.notification().with("signedDate", "2025-01-01") },
         .content(.signedDateMissing, "the signedDate of an app transaction is ignored") { _ in
             Payloads.appTransaction.with("receiptCreationDate", nil).with("signedDate", .timestamp(TestStore.now))
         },

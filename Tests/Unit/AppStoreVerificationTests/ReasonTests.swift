@@ -49,9 +49,9 @@ struct ReasonTests {
 
     @Test func `a description contains nothing of the payload`() throws {
         let store = try TestStore.genuine.get()
-        let secret = Payloads.notification("data", Payloads.data.with("bundleId", "com.secret").with("status", "secret"))
+        let secret = Payloads.notification("data", Payloads.data.with("environment", ["secret"]))
         let rejection = try #require(refuse(try store.sign(secret), try store.policy()))
-        #expect(rejection.description == "signedPayload: payload_malformed (payload: data.status is not a 64-bit integer)")
+        #expect(rejection.description == "signedPayload: unreadable_member (data.environment)")
     }
 
     private func refuse(_ jws: String, _ policy: VerificationPolicy) -> Rejection? {

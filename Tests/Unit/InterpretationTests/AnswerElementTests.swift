@@ -130,9 +130,22 @@ struct AnswerElementTests {
         #expect(try read(answer).reason == "original_transaction_id_disagreement")
     }
 
-    @Test func `U+0000 in a JWS is refused`() throws {
-        #expect(try read(entry { $0["offerIdentifier"] = "a\u{0}b" }).reason == "nul_in_payload")
-        #expect(try read(entry(renewalInfo: { $0["offerIdentifier"] = "a\u{0}b" })).reason == "nul_in_payload")
+    @Test func `what cannot be read of an answer leaves the rest`() throws {
+        let facts = try read(entry { $0["offerIdentifier"] = "a\u{0}b" }).result.get()
+        #expect(facts.transaction != nil && facts.subscription != nil && facts.unhandledReason == nil)
+        let status = try read(entry(status: "1")).result.get()
+        #expect(status.transaction != nil && status.unhandledReason == "unreadable_member:answer.status")
+        let charge = try read(entry { $0["purchaseDate"] = "today" }).result.get()
+        #expect(charge.transaction == nil && charge.subscription?.key.id == contract)
+        #expect(charge.unhandledReason == "unreadable_member:transaction.purchaseDate")
+        for member in ["originalTransactionId", "environment", "signedDate"] {
+            let renewal = try read(entry(renewalInfo: { $0[member] = ["x"] })).result.get()
+            #expect(renewal.transaction != nil && renewal.subscription == nil, "\(member)")
+            #expect(renewal.unhandledReason == "unreadable_member:renewalInfo.\(member)")
+        }
+        for member in ["bundleId", "environment"] {
+            #expect(try read(entry { $0[member] = ["x"] }).reason == "unreadable_member:transaction.\(member)")
+        }
     }
 
     @Test(arguments: [
@@ -142,8 +155,9 @@ struct AnswerElementTests {
         (#"{"asked":{"endpoint":"e","environment":"Production","bundleId":"b"},"answer":{}}"#, "no_signed_data"),
         (
             #"{"asked":{"endpoint":"e","environment":"Production","bundleId":"b"},"answer":{"signedTransactionInfo":"a","status":"1"}}"#,
-            "malformed_answer"
+            "malformed_jws_parts"
         ),
+        (#"{"asked":{"endpoint":"e","environment":"Production","bundleId":"b"},"answer":{"signedTransactionInfo":1}}"#, "malformed_answer"),
     ])
     func `a malformed body is refused`(body: String, reason: String) throws {
         #expect(try read(Array(body.utf8), .subscriptionStatus).reason == reason)

@@ -45,7 +45,7 @@ struct ContentTests {
     @Test(
         arguments: [
             ("bundleId", "com.example.other", .bundleDisagreement), ("receiptType", "Sandbox", .environmentDisagreement),
-            ("appAppleId", 43, .wrongAppAppleID), ("receiptCreationDate", .null, .signedDateMissing),
+            ("appAppleId", 43, .wrongAppAppleID),
         ] as [(String, JSONValue, VerificationReason)]
     )
     func `an invalid app transaction is refused with its reason`(member: String, value: JSONValue, reason: VerificationReason) throws {

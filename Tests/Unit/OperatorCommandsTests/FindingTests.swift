@@ -24,6 +24,13 @@ struct FindingTests {
         #expect(Finding.expiry("TLS", now + left, now: now, days: 14, "renew").status == status)
     }
 
+    @Test func `members that cannot be read are a warning that names them`() {
+        #expect(DoctorCheck.oddMembers(events: 0, outcomes: 10_000, members: []).status == .ok)
+        let found = DoctorCheck.oddMembers(events: 3, outcomes: 10_000, members: ["data.bundleVersion", "transaction.price"])
+        #expect(found.status == .warning && found.found.contains("3 genuine events"))
+        #expect(found.found.contains("data.bundleVersion, transaction.price"))
+    }
+
     @Test func `the settings of the roles are read from the file that sets them`() {
         let sql = """
                     ('appstore_worker',   'statement_timeout',                   '30s'),

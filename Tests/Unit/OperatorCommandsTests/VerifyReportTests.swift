@@ -81,7 +81,6 @@ struct VerifyReportTests {
     @Test func `a notification V1 is as valid as its receipt`() throws {
         let cases: [(SignedScene.Change, String, String)] = [
             ({ $0["unified_receipt"] = nil }, "receipt_missing", "body"),
-            ({ $0["auto_renew_status"] = "maybe" }, "malformed_payload", "body"),
             ({ $0["bid"] = "com.example.other" }, "bundle_mismatch", "body"),
             ({ $0["environment"] = "Sandbox" }, "environment_mismatch", "body"),
             ({ $0.change("unified_receipt") { $0["latest_receipt"] = "AAAA" } }, "not_a_receipt", "receipt"),

@@ -2,7 +2,8 @@
 CREATE OR REPLACE FUNCTION appstore.settle(
     p_lanes bigint[], p_event_ids bigint[], p_sources text[], p_received_at timestamptz[], p_runs integer[], p_attempts integer[],
     p_results appstore.result[], p_reasons text[], p_last_errors text[], p_notification_types text[], p_subtypes text[],
-    p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[])
+    p_notification_uuids uuid[], p_environments text[], p_bundle_ids text[], p_transaction_ids text[], p_original_transaction_ids text[],
+    p_odd_members text[] DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -21,11 +22,12 @@ BEGIN
     END IF;
     INSERT INTO appstore.outcomes (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error,
                                    notification_type, subtype, notification_uuid, environment, bundle_id, transaction_id,
-                                   original_transaction_id)
+                                   original_transaction_id, odd_members)
     SELECT unnest(p_event_ids), unnest(p_sources), unnest(p_received_at), clock_timestamp(), unnest(p_runs), unnest(p_attempts),
            unnest(p_results), unnest(p_reasons), unnest(p_last_errors), unnest(p_notification_types), unnest(p_subtypes),
            unnest(p_notification_uuids), unnest(p_environments), unnest(p_bundle_ids), unnest(p_transaction_ids),
-           unnest(p_original_transaction_ids);
+           unnest(p_original_transaction_ids),
+           string_to_array(nullif(unnest(p_odd_members), ''), ' ');
     SELECT s.is_on, s.is_on AND s.wants_raw INTO v_is_on, v_wants_raw FROM appstore.feed_switch AS s;
     IF v_is_on AND 'failed' = ANY (p_results) THEN
         INSERT INTO appstore.tells (kind, ref)
@@ -40,7 +42,8 @@ COMMENT ON FUNCTION appstore.settle IS
     'Records the outcomes of events, takes them out of the queue, and removes the crash markers of these lanes: each event moves from the '
     'queue to the outcomes. Where the feed is on, it writes a tell for each that failed, and for notifications where an endpoint wants '
     'them. Fails when one of them is not in the queue. The arrays after p_lanes have an element for each event, p_runs those of the claim, '
-    'since which the caller holds the rows.';
+    'since which the caller holds the rows; an element of p_odd_members has names with a space between '
+    'them, or is empty, and the array may be null.';
 
 CREATE OR REPLACE FUNCTION appstore.tell_notifications(
     p_event_ids bigint[], p_sources text[], p_runs integer[], p_results appstore.result[], p_reasons text[], p_notification_uuids uuid[])

@@ -65,7 +65,7 @@ BEGIN
         WHERE o.event_id = ANY (v_ids) AND o.settled_at < v_cutoff
           AND CASE WHEN v_rejected -- and unverified: anyone could have posted it
                    THEN o.result = 'rejected' AND o.notification_type IS NULL AND o.notification_uuid IS NULL AND o.environment IS NULL
-                        AND o.bundle_id IS NULL AND o.transaction_id IS NULL
+                        AND o.bundle_id IS NULL AND o.transaction_id IS NULL AND o.original_transaction_id IS NULL AND o.odd_members IS NULL
                    WHEN v_imported -- and of no use: the others can be requeued, and Apple is not asked again where it was read to the end
                    THEN o.result NOT IN ('failed', 'rejected', 'unhandled')
                    ELSE v_of_bodies OR NOT EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id OFFSET 0) END

@@ -47,6 +47,7 @@ BEGIN
         'state', CASE WHEN v_is_settled OR v_queue IS NULL THEN 'settled' WHEN v_is_due THEN 'ready' ELSE 'waiting' END,
         'result', CASE WHEN v_is_settled THEN v_latest -> 'result' END,
         'reason', CASE WHEN v_is_settled THEN v_latest -> 'reason' END,
+        'odd_members', CASE WHEN v_is_settled THEN v_latest -> 'odd_members' END,
         'queue', v_queue,
         'outcomes', v_runs,
         'audit_log', (

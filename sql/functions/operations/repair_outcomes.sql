@@ -32,11 +32,11 @@ BEGIN
 
     -- 2. The outcomes go into the history.
     INSERT INTO appstore.outcome_history (event_id, source, received_at, settled_at, run, attempts, result, reason, last_error,
-        notification_type, subtype, notification_uuid, environment, bundle_id, transaction_id, original_transaction_id, replaced_at,
-        replaced_by)
+        notification_type, subtype, notification_uuid, environment, bundle_id, transaction_id, original_transaction_id, odd_members,
+        replaced_at, replaced_by)
     SELECT o.event_id, o.source, o.received_at, o.settled_at, o.run, o.attempts, o.result, o.reason, o.last_error,
            o.notification_type, o.subtype, o.notification_uuid, o.environment, o.bundle_id, o.transaction_id, o.original_transaction_id,
-           clock_timestamp(), actor
+           o.odd_members, clock_timestamp(), actor
     FROM appstore.outcomes AS o WHERE o.event_id = ANY (v_ids);
 
     -- 3. The events go back into the queue, due one after the other in the order of their arrival; or get the new outcome.

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct QueueMetricsTests {
     private let registry = MetricRegistry(
-        ["outcomes", "retries", "contested", "batch_splits", "batches_lost", "isolated", "deaths"].map {
+        ["outcomes", "odd_member_events", "retries", "contested", "batch_splits", "batches_lost", "isolated", "deaths"].map {
             MetricDescription("appstore_inbox_worker_\($0)_total", .counter, "x")
         }
             + ["batch_events", "batch_seconds", "delay_seconds"].map {
@@ -23,15 +23,17 @@ import Testing
         return event
     }
 
-    private func outcome(_ result: Outcome.Result, type: String?) -> Settlement {
+    private func outcome(_ result: Outcome.Result, type: String?, odd: [String] = []) -> Settlement {
         var labels = OutcomeLabels()
         labels.notificationType = type
+        labels.oddMembers = odd
         return .outcome(Outcome(result, labels: labels))
     }
 
     @Test func `a committed batch counts outcomes, retries, sizes and how long its events took in all`() throws {
         let settlements = [
-            outcome(.applied, type: "DID_RENEW"), outcome(.applied, type: "DID_RENEW"), outcome(.rejected, type: nil),
+            outcome(.applied, type: "DID_RENEW"), outcome(.applied, type: "DID_RENEW", odd: ["data.status", "version"]),
+            outcome(.rejected, type: nil),
             .retry(reason: "x", error: "x", labels: OutcomeLabels()),
         ]
         var plan = SettlementPlan(
@@ -50,6 +52,7 @@ import Testing
         #expect(metrics.value(outcomes, ["type": "DID_RENEW", "result": "applied"]) == 2)
         #expect(metrics.value(outcomes, ["type": "none", "result": "rejected"]) == 1)
         #expect(metrics.value(outcomes, ["type": "DID_RENEW", "result": "failed"]) == 0)
+        #expect(metrics.value("appstore_inbox_worker_odd_member_events_total") == 1)
         #expect(metrics.value("appstore_inbox_worker_retries_total") == 1)
         #expect(metrics.value("appstore_inbox_worker_batch_splits_total") == 1)
         #expect(metrics.value("appstore_inbox_worker_contested_total") == 3)

@@ -50,7 +50,7 @@ struct ClientReceiptOutcomeTests {
             source: "client_receipt"
         )
         #expect((foreign.outcome, foreign.labels) == ("rejected wrong_bundle", "- - Production com.example.other - -"))
-        #expect(try outcome(Self.post(LegacyFixture().signed { $0.purchases[0].productID = "\u{0}" })) == "rejected nul_in_payload")
+        #expect(try outcome(Self.post(LegacyFixture().signed { $0.purchases[0].productID = "\u{0}" })) == "unhandled nul_in_payload")
     }
 
     @Test func `a genuine receipt is merged, labelled with the named purchase`() throws {
@@ -80,9 +80,9 @@ struct ClientReceiptOutcomeTests {
             change(&json)
             return try ReceiptScene(json, source: "verify_receipt").outcome
         }
-        #expect(try self.outcome(Array("{".utf8), source: "verify_receipt") == "unusable, rejected not_json")
-        #expect(try outcome { $0["receipt"] = 7 } == "unusable, rejected malformed_payload")
-        #expect(try outcome { $0["environment"] = "a\u{0}" } == "unusable, rejected nul_in_payload")
+        #expect(try self.outcome(Array("{".utf8), source: "verify_receipt") == "unusable, unhandled not_json")
+        #expect(try outcome { $0["receipt"] = 7 } == "unusable, unhandled unreadable_member:receipt")
+        #expect(try outcome { $0["environment"] = "a\u{0}" } == "unusable, unhandled unreadable_member:environment")
         #expect(try outcome { $0["environment"] = "Xcode" } == "unusable, rejected wrong_environment")
         #expect(
             try outcome {
@@ -110,7 +110,7 @@ struct ClientReceiptOutcomeTests {
         #expect(scene.outcome == "merge" && scene.facts?.receipts.count == 3 && scene.facts?.calls.isEmpty == true)
         #expect(scene.labels == "- - Production com.example.app - \(fixture.transactions[0].originalTransactionID)")
         #expect(try unanswered("AAAA").outcome == "rejected not_a_receipt")
-        #expect(try unanswered(fixture.signed { $0.purchases[0].productID = "\u{0}" }).outcome == "rejected nul_in_payload")
+        #expect(try unanswered(fixture.signed { $0.purchases[0].productID = "\u{0}" }).outcome == "unhandled nul_in_payload")
         #expect(try outcome(Array("{}".utf8), source: "unanswered_receipt") == "rejected no_receipt_data")
     }
 

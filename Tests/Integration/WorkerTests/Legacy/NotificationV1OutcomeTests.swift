@@ -20,17 +20,16 @@ struct NotificationV1OutcomeTests {
         if let labels { #expect(scene.labels == labels) }
     }
 
-    @Test func `a malformed body is rejected`() throws {
-        try expect("rejected not_json", "")
-        try expect("rejected not_json", "[]")
-        try expect("rejected not_json", #"{"notification_type":"REFUND","bid":"a","bid":"b"}"#)
+    @Test func `a body that its secret vouches for and that cannot be read is unhandled`() throws {
+        try expect("unhandled not_json", "")
+        try expect("unhandled not_json", "[]")
+        try expect("unhandled not_json", #"{"notification_type":"REFUND","bid":"a","bid":"b"}"#)
         try expect(
-            "rejected not_json",
+            "unhandled not_json",
             #"{"notification_type":"# + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}"
         )
-        try expect("rejected malformed_payload", #"{"notification_type":"REFUND","auto_renew_status":"maybe"}"#)
-        try expect("rejected malformed_payload", #"{"notification_type":["REFUND"]}"#)
-        try expect("rejected nul_in_payload", #"{"notification_type":"REFUND","bvrs":"1\u0000"}"#)
+        try expect("unhandled unreadable_member:environment", #"{"notification_type":"REFUND","environment":["PROD"]}"#)
+        try expect("unhandled unreadable_member:unified_receipt", #"{"notification_type":"REFUND","unified_receipt":"{}"}"#)
         try expect("rejected environment_missing", #"{"notification_type":"REFUND","bid":"com.example.app"}"#)
         try expect("rejected bundle_missing", #"{"notification_type":"REFUND","environment":"PROD"}"#)
     }
@@ -122,9 +121,9 @@ struct NotificationV1OutcomeTests {
         #expect(try ReceiptScene(body, source: Self.source, claimedAt: fixture.madeAt).outcome == "merge")
     }
 
-    @Test func `a receipt with a character that PostgreSQL cannot store is rejected`() throws {
+    @Test func `a receipt with a character that PostgreSQL cannot store is unhandled`() throws {
         let receipt = try LegacyFixture().signed { $0.purchases[1].productID = "a\u{0}" }
-        try expect("rejected nul_in_payload") { $0.change("unified_receipt") { $0["latest_receipt"] = .string(receipt) } }
+        try expect("unhandled nul_in_payload") { $0.change("unified_receipt") { $0["latest_receipt"] = .string(receipt) } }
     }
 
     @Test func `a purchase without a required member does not affect the others`() throws {
