@@ -101,7 +101,7 @@ GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_o
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entries_about, appstore.entitlements_at, appstore.inbox_statistics,
-    appstore.storage_statistics,
+    appstore.storage_statistics, appstore.odd_members,
     appstore.events_not_exactly_once, appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link,
     appstore.find_events, appstore.explain_customer, appstore.endpoint_statistics, appstore.consumer_statistics,
     appstore.api_allowance, appstore.certificate_statistics, appstore.signers_of TO appstore_viewer, appstore_operator;

@@ -64,8 +64,11 @@ extension SchemaMigrator {
     }
 
     /// The states of CREATE OR REPLACE for a function with another result or other names of arguments, for a view that lacks a column or has
-    /// one of another type, and for a procedure that was a function.
-    private static let cannotReplace: Set<SQLState> = [.invalidFunctionDefinition, .invalidTableDefinition, .wrongObjectType]
+    /// one of another type, and for a procedure that was a function; and of COMMENT for a function that has other arguments than before, so that
+    /// there are two of its name.
+    private static let cannotReplace: Set<SQLState> = [
+        .invalidFunctionDefinition, .invalidTableDefinition, .wrongObjectType, .ambiguousFunction,
+    ]
 
     /// Which of the objects exist without being made by a file of this run.
     ///

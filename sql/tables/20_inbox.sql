@@ -169,6 +169,7 @@ COMMENT ON TABLE appstore.outcome_history IS
     'Outcomes of earlier runs, moved here by a requeue or a discard. They go together with the outcome. Other columns are those of outcomes.';
 COMMENT ON COLUMN appstore.outcome_history.result IS 'What became of the event in this run.';
 COMMENT ON COLUMN appstore.outcome_history.reason IS 'A code, or the words of the operator who discarded the event.';
+COMMENT ON COLUMN appstore.outcome_history.odd_members IS 'See outcomes.';
 COMMENT ON COLUMN appstore.outcome_history.replaced_at IS 'When a repair ended this run.';
 COMMENT ON COLUMN appstore.outcome_history.replaced_by IS 'The login that called the repair.';
 -- What was requeued since an instant: a partition that is dropped must not take those events with it.

@@ -35,7 +35,7 @@ extension DoctorCheck {
     }
 
     @Sendable static func oddMembers(_ context: DoctorContext) async throws -> [Finding] {
-        let row = try await context.query(.doctorOddMembers())[0]
+        let row = try await context.query(.oddMembers())[0]
         return [
             oddMembers(
                 events: try row.decode("events"),

@@ -30,6 +30,7 @@ extension SQLState {
     package static let undefinedFunction = SQLState(rawValue: "42883")
     package static let undefinedTable = SQLState(rawValue: "42P01")
     package static let duplicatePreparedStatement = SQLState(rawValue: "42P05")
+    package static let ambiguousFunction = SQLState(rawValue: "42725")
     package static let invalidFunctionDefinition = SQLState(rawValue: "42P13")
     package static let invalidTableDefinition = SQLState(rawValue: "42P16")
     package static let lockNotAvailable = SQLState(rawValue: "55P03")

@@ -77,7 +77,9 @@ extension EndToEnd {
                 #expect(try await sql.value(Int.self, "SELECT count(*) FROM appstore.inbox_queue") == 1)
                 #expect(worker.isRunning)
                 let version = SchemaManifest().version
-                let trouble = "STATUS=the database cannot be used: the schema is version \(version), this program knows \(version) "[...]
+                let trouble = Substring(
+                    "STATUS=the database cannot be used: the schema is version \(version), this program knows \(version) "
+                )
                 try await eventually("systemd knows why") {
                     try await worker.systemdMessages(within: .seconds(1)).contains { $0.hasPrefix(trouble) }
                 }

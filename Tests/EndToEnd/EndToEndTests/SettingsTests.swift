@@ -109,8 +109,8 @@ extension EndToEndInterfaces {
             for (program, name) in [(try BuiltProgram.path(), "appstore-inbox"), (try BuiltProgram.labPath(), "appstore-inbox-lab")] {
                 let result = try await Program.run(["--version"], program: program)
                 #expect(result.ending == .exit(0))
-                let words = result.output.wholeMatch(of: /(appstore-inbox|appstore-inbox-lab) 0\.2\.0, commit \S+, schema \d+\n/)
-                #expect(words?.1 == name[...])
+                let version = /(appstore-inbox|appstore-inbox-lab) 0\.2\.0, commit \S+, schema \d+\n/
+                #expect(result.output.wholeMatch(of: version)?.1 == name[...])
             }
         }
 

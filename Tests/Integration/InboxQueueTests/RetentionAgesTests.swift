@@ -98,7 +98,7 @@ struct RetentionAgesTests {
         try await settle(around: age, in: database)
         // No new event can come into it.
         try await MaintenanceBench.execute("SELECT setval('appstore.inbox_event_id', 1001000)", in: database)
-        let old = Taken(bodies: ["applied old", "failed old", "junk old", "verified old"], outcomes: [])
+        let old = Taken(bodies: ["applied old", "contract old", "failed old", "junk old", "odd old", "verified old"], outcomes: [])
         #expect(try await taken(by: .dropPartition, in: database) == old)
         #expect(try await database.lines("SELECT DISTINCT tableoid::regclass::text FROM appstore.inbox") == ["appstore.inbox_default"])
     }

@@ -37,8 +37,8 @@ extension PlanCase {
             _ = try await pool.withConnection { try await $0.query(statement) }
         },
         // Looks at ten thousand outcomes.
-        PlanCase("doctor_odd_members", as: "appstore_viewer", entries: 11_500, pages: 11_500, warmUps: 0) { pool, _ in
-            _ = try await pool.withConnection { try await $0.query(Statement.doctorOddMembers()) }
+        PlanCase("odd_members", as: "appstore_viewer", entries: 11_500, pages: 11_500, warmUps: 0) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(Statement.oddMembers()) }
         },
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
             let store = OutboxStore(pool: pool)

@@ -24,6 +24,21 @@ struct SchemaDefinitionTests {
         #expect(try await database.differences().isEmpty)
     }
 
+    @Test func `a function with a comment gets an argument more, and the former one is dropped`() async throws {
+        let database = try await InboxDatabase.make()
+        func ask(_ arguments: String) -> String {
+            """
+            CREATE OR REPLACE FUNCTION appstore.ask(\(arguments)) RETURNS integer LANGUAGE sql AS 'SELECT 1';
+            COMMENT ON FUNCTION appstore.ask IS 'Asks.';
+            """
+        }
+        for arguments in ["p_first integer", "p_first integer, p_second integer DEFAULT NULL"] {
+            try await database.migrate(SchemaManifest().defining(ask(arguments)))
+            #expect(try await database.lines("SELECT appstore.ask(p_first => 1)::text") == ["1"])
+            #expect(try await database.lines("SELECT count(*)::text FROM pg_proc WHERE proname = 'ask'") == ["1"])
+        }
+    }
+
     @Test func `functions and views may name objects of later files`() async throws {
         let database = try await InboxDatabase.make()
         let early = "CREATE FUNCTION appstore.early() RETURNS integer LANGUAGE sql AS 'SELECT v.answer FROM appstore.test_view AS v';"

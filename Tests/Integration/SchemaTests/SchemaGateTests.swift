@@ -75,8 +75,8 @@ struct SchemaGateTests {
             "the schema is version \(version), this program knows \(version) and cannot work with a change since then: update the program"
         ),
         (
-            "DELETE FROM appstore.schema_history",
-            "INSERT INTO appstore.schema_history VALUES (\(version), 'tables', false)", .schemaIsOlder,
+            "DELETE FROM appstore.schema_history", "INSERT INTO appstore.schema_history VALUES (\(version), 'tables', false)",
+            .schemaIsOlder,
             "the schema is version 0, this program knows \(version): run `appstore-inbox migrate`"
         ),
     ])

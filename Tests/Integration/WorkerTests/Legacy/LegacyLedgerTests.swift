@@ -104,7 +104,7 @@ struct LegacyLedgerTests {
                     RETURNING ''
                     """
                 )
-                #expect(try await scene.outcome(of: answer) == "rejected environment_missing")
+                #expect(try await scene.outcome(of: answer) == "unhandled environment_missing")
                 try await scene.work()
             }
             #expect(try await scene.count(of: "transactions", "orders", "inbox") == [3, 3, 4])

@@ -47,7 +47,7 @@ struct ResponseBodyV1Tests {
         ]
     ) func `the app is the one whose secret was compared`(members: String) throws {
         let text = #"{"notification_type":"CANCEL","# + members.dropFirst()
-        let body = try ResponseBodyV1(JSONParser().parseObject(Array(text.utf8)))
+        let body = try ResponseBodyV1(decoding: JSONParser().parseObject(Array(text.utf8)))
         #expect(try body.vouchedBundleID == NotificationV1Body(Array(text.utf8)).bundleID)
     }
 

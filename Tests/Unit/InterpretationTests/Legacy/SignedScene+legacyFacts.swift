@@ -17,7 +17,7 @@ extension SignedScene {
 
     /// Checks app and environment of a notification V1.
     static func authentic(_ json: JSONObject) throws -> AuthenticNotificationV1 {
-        let body = try ResponseBodyV1(JSONParser().parseObject(JSONSerializer.serialize(json)))
+        let body = try ResponseBodyV1(decoding: JSONParser().parseObject(JSONSerializer.serialize(json)))
         let verifier = try receiptVerifier()
         let receipt: EnclosedReceipt =
             switch body.receiptData.map({ verifier.verify($0, receivedAt: now) }) {
