@@ -1,6 +1,7 @@
 import EndToEndTesting
 import Foundation
 import PostgresTesting
+import SQL
 import StoreSimulator
 import Testing
 
@@ -122,8 +123,9 @@ extension EndToEnd {
                 )
                 let line = try #require(worker.log.split(separator: "\n").first { $0.contains("worker is starting") })
                 for part in [
-                    "program.version=0.2.0", "program.commit=", "program.schema=1", "database.name=\(installation.database.name)",
-                    "database.role=appstore_worker", "database.host=", "apps=\(shop.app.bundleID)", "environments=Production, Sandbox",
+                    "program.version=0.2.0", "program.commit=", "program.schema=\(SchemaManifest().version)",
+                    "database.name=\(installation.database.name)", "database.role=appstore_worker",
+                    "database.host=", "apps=\(shop.app.bundleID)", "environments=Production, Sandbox",
                     "roots=Apple Root CA - G3, Apple Root CA, \(try installation.rootPath(of: shop)) (Production, Sandbox)",
                 ] { #expect(line.contains(part), "\(part): \(line)") }
                 #expect(try await worker.terminate() == .exit(0))
