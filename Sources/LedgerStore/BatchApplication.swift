@@ -31,7 +31,7 @@ struct BatchApplication {
         self.environment = environment
         // If a charge is granted both with its period and without, only the grant with the period counts.
         let granted = fold.effects.values.filter { $0.effect.key.environment == environment && $0.effect.key.kind == .granted }
-        let withPeriod = Set(granted.lazy.filter { !$0.effect.isGrantWithoutPeriod }.compactMap(\.effect.transactionID))
+        let withPeriod = Set(granted.lazy.filter(\.effect.isGrantWithPeriod).compactMap(\.effect.transactionID))
         effects = fold.effects.filter { key, value in
             key.environment == environment
                 && !(value.effect.isGrantWithoutPeriod && value.effect.transactionID.map(withPeriod.contains) == true)
@@ -121,12 +121,15 @@ struct BatchApplication {
 }
 
 extension Effect {
+    /// Whether it grants a period of a subscription.
+    fileprivate var isGrantWithPeriod: Bool { key.kind == .granted && key.subject.contains("/") }
+
     /// Whether a fact without the charge's period granted it; true also for products without periods.
     fileprivate var isGrantWithoutPeriod: Bool { key.kind == .granted && key.subject == transactionID }
 
     /// The key of a period's grant if the fact did not name the period; nil for other effects.
     fileprivate var keyWithoutPeriod: EffectKey? {
-        guard key.kind == .granted, let transactionID, key.subject != transactionID else { return nil }
+        guard isGrantWithPeriod, let transactionID else { return nil }
         return EffectKey(environment: key.environment, kind: key.kind, subject: transactionID)
     }
 }

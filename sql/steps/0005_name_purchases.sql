@@ -1,7 +1,7 @@
 -- breaking: a worker of the release before would give copies of a purchase numbers of their own, and refunds other keys
 -- 1. A purchase has one number, which all of its transactions have; until now only the transactions of a period had. The number is that of the
 --    first transaction, made with SHA-1, which PostgreSQL does not have.
-CREATE FUNCTION pg_temp.sha1(p_message bytea) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION appstore.step_sha1(p_message bytea) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     c_mask constant bigint := 4294967295;
     v_data bytea := p_message || '\x80'::bytea;
@@ -33,31 +33,33 @@ BEGIN
         END LOOP;
         h := ARRAY[(h[1] + a) & c_mask, (h[2] + b) & c_mask, (h[3] + c) & c_mask, (h[4] + d) & c_mask, (h[5] + e) & c_mask];
     END LOOP;
-    RETURN substr(int8send(h[1]), 5) || substr(int8send(h[2]), 5) || substr(int8send(h[3]), 5) || substr(int8send(h[4]), 5) || substr(int8send(h[5]), 5);
+    RETURN substr(int8send(h[1]), 5) || substr(int8send(h[2]), 5) || substr(int8send(h[3]), 5) || substr(int8send(h[4]), 5)
+           || substr(int8send(h[5]), 5);
 END
 $$;
 
-CREATE TEMPORARY TABLE copies ON COMMIT DROP AS
+CREATE TABLE appstore.step_copies AS
 SELECT t.environment, t.transaction_id, t.period_no AS old_no, encode(set_byte(set_byte(d.digest, 6, (get_byte(d.digest, 6) & 15) | 128), 8,
                                                                        (get_byte(d.digest, 8) & 63) | 128), 'hex')::uuid AS new_no
 FROM appstore.transactions AS t
 CROSS JOIN LATERAL (
-    SELECT substr(pg_temp.sha1('\x6f2b0f0e531d4c8a9d5e1c6e0a7741c3'::bytea || convert_to('charge', 'UTF8') || '\x00'::bytea
+    SELECT substr(appstore.step_sha1('\x6f2b0f0e531d4c8a9d5e1c6e0a7741c3'::bytea || convert_to('charge', 'UTF8') || '\x00'::bytea
                                || convert_to(t.environment::text, 'UTF8') || '\x00'::bytea || convert_to(t.original_transaction_id, 'UTF8')), 1, 16) AS digest
 ) AS d
 WHERE NOT t.is_subscription AND t.product_type IS DISTINCT FROM 'Consumable' AND t.transaction_id <> t.original_transaction_id;
 
 UPDATE appstore.transactions AS t
 SET period_no = c.new_no, order_no = NULL, purchase_date = coalesce(t.original_purchase_date, t.purchase_date)
-FROM copies AS c
+FROM appstore.step_copies AS c
 WHERE t.transaction_id = c.transaction_id AND t.environment = c.environment;
 -- What a copy paid is paid by its purchase, or not at all: the step that derives again decides.
 UPDATE appstore.orders AS o SET period_no = c.new_no
-FROM copies AS c
+FROM appstore.step_copies AS c
 WHERE o.period_no = c.old_no AND o.environment = c.environment AND o.order_no <> o.period_no;
-DELETE FROM appstore.orders AS o USING copies AS c WHERE o.order_no = c.old_no AND o.period_no = c.old_no AND o.environment = c.environment;
+DELETE FROM appstore.orders AS o USING appstore.step_copies AS c
+WHERE o.order_no = c.old_no AND o.period_no = c.old_no AND o.environment = c.environment;
 INSERT INTO appstore.tells (kind, environment, ref)
-SELECT 'order', c.environment, c.old_no::text FROM copies AS c CROSS JOIN appstore.feed_switch AS s WHERE s.is_on;
+SELECT 'order', c.environment, c.old_no::text FROM appstore.step_copies AS c CROSS JOIN appstore.feed_switch AS s WHERE s.is_on;
 
 -- 2. Refunds have a number instead of a date: 0 is the first, 1 the one after the first reversal.
 ALTER TABLE appstore.effect_log ADD COLUMN restated_date timestamptz;
@@ -69,14 +71,16 @@ FROM appstore.effect_log AS e
 WHERE e.kind = 'refund_reversed' AND e.transaction_id IS NOT NULL AND e.original_transaction_id IS NOT NULL
 ON CONFLICT (notification_uuid, environment) DO NOTHING;
 
-CREATE TEMPORARY TABLE purchases_of_refunds ON COMMIT DROP AS
+CREATE TABLE appstore.step_purchases_of_refunds AS
 SELECT t.environment, t.transaction_id,
        CASE WHEN t.is_subscription THEN coalesce(t.original_transaction_id || '/' || t.web_order_line_item_id, t.transaction_id)
             WHEN t.product_type = 'Consumable' THEN t.transaction_id ELSE t.original_transaction_id END AS purchase
 FROM appstore.transactions AS t
 WHERE t.original_transaction_id IN (SELECT e.original_transaction_id FROM appstore.effect_log AS e WHERE e.kind = 'refunded');
 
-CREATE TEMPORARY TABLE refunds ON COMMIT DROP AS
+CREATE INDEX ON appstore.step_purchases_of_refunds (purchase, environment);
+
+CREATE TABLE appstore.step_refunds AS
 SELECT n.*, encode(set_byte(set_byte(n.digest, 6, (get_byte(n.digest, 6) & 15) | 128), 8, (get_byte(n.digest, 8) & 63) | 128), 'hex')::uuid AS new_id,
        row_number() OVER (PARTITION BY n.environment, n.purchase, n.number ORDER BY n.occurred_at, n.event_id, n.effect_id) AS place,
        max(n.occurred_at) OVER (PARTITION BY n.environment, n.purchase, n.number) AS latest
@@ -84,22 +88,26 @@ FROM (
     SELECT e.environment, e.effect_id, e.event_id, e.occurred_at, p.purchase, r.number,
            substr(sha256(convert_to(jsonb_build_array('refunded', e.environment, p.purchase, r.number)::text, 'UTF8')), 1, 16) AS digest
     FROM appstore.effect_log AS e
-    JOIN purchases_of_refunds AS p ON p.transaction_id = e.transaction_id AND p.environment = e.environment
+    JOIN appstore.step_purchases_of_refunds AS p ON p.transaction_id = e.transaction_id AND p.environment = e.environment
     CROSS JOIN LATERAL (
         SELECT count(*)::integer AS number
         FROM appstore.refund_requests AS r
-        JOIN purchases_of_refunds AS o ON o.transaction_id = r.transaction_id AND o.environment = r.environment
-        WHERE r.kind = 'reversed' AND r.environment = e.environment AND o.purchase = p.purchase AND r.signed_date < e.occurred_at
+        JOIN appstore.step_purchases_of_refunds AS o ON o.transaction_id = r.transaction_id AND o.environment = r.environment
+        WHERE r.kind = 'reversed' AND r.environment = e.environment AND o.purchase = p.purchase
+          AND date_trunc('second', r.signed_date) < date_trunc('second', e.occurred_at)
     ) AS r
     WHERE e.kind = 'refunded'
 ) AS n;
-DELETE FROM appstore.tells AS t USING refunds AS r WHERE t.kind = 'effect' AND t.ref = r.effect_id::text AND r.place > 1;
-UPDATE appstore.tells AS t SET ref = r.new_id::text FROM refunds AS r WHERE t.kind = 'effect' AND t.ref = r.effect_id::text;
-DELETE FROM appstore.effect_log AS e USING refunds AS r WHERE e.effect_id = r.effect_id AND r.place > 1;
+DELETE FROM appstore.tells AS t USING appstore.step_refunds AS r WHERE t.kind = 'effect' AND t.ref = r.effect_id::text AND r.place > 1;
+UPDATE appstore.tells AS t SET ref = r.new_id::text FROM appstore.step_refunds AS r WHERE t.kind = 'effect' AND t.ref = r.effect_id::text;
+DELETE FROM appstore.effect_log AS e USING appstore.step_refunds AS r WHERE e.effect_id = r.effect_id AND r.place > 1;
 UPDATE appstore.effect_log AS e
 SET effect_id = r.new_id, subject = r.purchase || '/' || r.number,
     restated_date = CASE WHEN date_trunc('second', r.latest) <> date_trunc('second', r.occurred_at) THEN r.latest END
-FROM refunds AS r WHERE e.effect_id = r.effect_id AND r.place = 1;
+FROM appstore.step_refunds AS r WHERE e.effect_id = r.effect_id AND r.place = 1;
+
+DROP TABLE appstore.step_copies, appstore.step_purchases_of_refunds, appstore.step_refunds;
+DROP FUNCTION appstore.step_sha1;
 
 COMMENT ON COLUMN appstore.transactions.purchase_date IS
     'When it was bought. Of a copy of what is kept the originalPurchaseDate: Apple gives the date of the restore as its purchaseDate.';

@@ -46,8 +46,8 @@ struct SchemaReleaseTests {
         return try await database.lines("\(unsafeRaw: counts.joined(separator: " UNION ALL "))")
     }
 
-    @Test func `each version has its release`() {
-        #expect(Self.versions == Array(1...SchemaManifest().version), "deploy/schema --release writes sql/releases/N.sql")
+    @Test func `the version of this program is kept for those to come`() {
+        #expect(Self.versions.last == SchemaManifest().version, "deploy/schema --release writes sql/releases/N.sql")
     }
 
     @Test(arguments: versions)

@@ -54,8 +54,7 @@ struct CoreLedger {
                 ]
             )
         }
-        // The database numbers the refunds of a purchase.
-        lines += effects.filter { $0.kind != .refunded }.map { "effect \($0.environment.rawValue) \($0.kind.rawValue) \($0.subject)" }
+        lines += effects.map { "effect \($0.environment.rawValue) \($0.kind.rawValue) \($0.subject)" }
         lines += refundStatements.map { key, statement in
             LedgerLine.text(
                 "refund",

@@ -18,12 +18,12 @@ struct MoneyTests {
         #expect(purchase.effects.first?.occurredAt == purchase.transaction?.purchaseDate)
     }
 
-    @Test func `a refund also grants its purchase, and is keyed by charge and date`() throws {
+    @Test func `a refund also grants its purchase, and is keyed by purchase and date`() throws {
         let facts = try SignedScene.facts(of: try SignedScene.trigger(NotificationKind(.refund)).notification())
         let fact = try #require(facts.transaction)
         let revocationDate = try #require(fact.payload.revocationDate)
         #expect(facts.effects.map(\.key.kind) == [.granted, .refunded])
-        #expect(facts.effects.last?.key.subject == "\(fact.key.id)/\(revocationDate.millisecondsSince1970)")
+        #expect(facts.effects.last?.key.subject == "\(facts.effects[0].key.subject)/\(revocationDate.millisecondsSince1970)")
         #expect(facts.effects.last?.occurredAt == revocationDate)
     }
 

@@ -3,9 +3,7 @@ CREATE OR REPLACE FUNCTION appstore.is_copy(
 RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT NOT p_is_subscription AND p_product_type IS DISTINCT FROM 'Consumable' AND p_transaction_id <> p_contract
-        OR EXISTS (SELECT FROM appstore.transactions AS t
-                   WHERE t.period_no = p_period_no AND t.environment = p_environment AND t.is_purchased
-                     AND (length(t.transaction_id), t.transaction_id) < (length(p_transaction_id), p_transaction_id) OFFSET 0)
+        OR appstore.is_later_copy(p_environment, p_period_no, p_transaction_id)
 $$;
 COMMENT ON FUNCTION appstore.is_copy IS
     'Whether a transaction only repeats a purchase: Apple gives a non-consumable that is restored, and sometimes a period, another transactionId.';

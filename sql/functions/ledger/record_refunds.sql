@@ -58,7 +58,7 @@ BEGIN
                                              product_id, order_no, user_id)
             SELECT appstore.refund_id(p_environment, v_purchase.purchase, n.number), p_environment, 'refunded',
                    v_purchase.purchase || '/' || n.number, coalesce(own.event_id, v_purchase.event_id),
-                   coalesce(own.occurred_at, v_reversals[n.number + 1], v_latest), v_purchase.contract, charge.transaction_id,
+                   coalesce(own.occurred_at, least(v_reversals[n.number + 1], v_latest)), v_purchase.contract, charge.transaction_id,
                    charge.product_id, charge.order_no, coalesce(o.user_id, m.user_id)
             FROM generate_series(0, appstore.refund_number(v_reversals, v_latest)) AS n (number)
             LEFT JOIN LATERAL (
@@ -113,8 +113,9 @@ COMMENT ON FUNCTION appstore.record_refunds IS
     'p_effect_ids, which only name the facts here, the event of the refund that the fact tells.';
 
 CREATE OR REPLACE FUNCTION appstore.refund_number(p_reversals timestamptz[], p_refunded_at timestamptz) RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT count(*)::integer FROM unnest(p_reversals) AS reversal (signed_date) WHERE reversal.signed_date < p_refunded_at
+LANGUAGE sql STABLE AS $$
+    SELECT count(*)::integer FROM unnest(p_reversals) AS reversal (signed_date)
+    WHERE date_trunc('second', reversal.signed_date) < date_trunc('second', p_refunded_at) -- receipts have whole seconds
 $$;
 COMMENT ON FUNCTION appstore.refund_number IS 'Which refund of a purchase has this date: 0 for the first, 1 for the one after the first reversal …';
 

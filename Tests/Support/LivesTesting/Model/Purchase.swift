@@ -6,13 +6,17 @@ struct Purchase {
     let first: Charge
     /// The transaction with the newest statement. For equal dates a revoked one counts, then the one with the greatest number.
     let newest: Charge
+    /// The transaction that orders the purchases of a contract: the last one by purchase date, then by end, then by number.
+    private let last: Charge
 
     /// Nil without transactions. Transactions of family members count only where there are no purchased ones.
     init?(_ all: [Charge]) {
         let purchased = all.filter(\.isPurchased)
         charges = (purchased.isEmpty ? all : purchased).sorted(by: Charge.hasLowerNumber)
-        guard let first = charges.first, let newest = charges.max(by: Self.saysLess) else { return nil }
-        (self.first, self.newest) = (first, newest)
+        guard let first = charges.first, let newest = charges.max(by: Self.saysLess),
+            let last = all.max(by: Self.isBefore)
+        else { return nil }
+        (self.first, self.newest, self.last) = (first, newest, last)
     }
 
     private static func saysLess(_ left: Charge, _ right: Charge) -> Bool {
@@ -24,7 +28,7 @@ struct Purchase {
     var key: Key { first.key }
     var product: String { first.product }
     var bundle: String { first.bundle }
-    var type: String? { first.type }
+    var type: String? { first.type ?? charges.compactMap(\.type).max() }
     var isSubscription: Bool { first.isSubscription }
     var givesAccess: Bool { first.givesAccess }
     var purchaseDate: Int64 { first.purchaseDate }
@@ -43,10 +47,12 @@ struct Purchase {
     /// By purchase date, then by number.
     static func isEarlier(_ left: Purchase, _ right: Purchase) -> Bool { Charge.isEarlier(left.first, right.first) }
 
-    /// By purchase date, then by end, then by number.
-    static func isBefore(_ left: Purchase, _ right: Purchase) -> Bool {
+    /// By the last transaction of each.
+    static func isBefore(_ left: Purchase, _ right: Purchase) -> Bool { isBefore(left.last, right.last) }
+
+    private static func isBefore(_ left: Charge, _ right: Charge) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
         let ends = (left.expiresDate ?? .min, right.expiresDate ?? .min)
-        return ends.0 != ends.1 ? ends.0 < ends.1 : Charge.hasLowerNumber(left.first, right.first)
+        return ends.0 != ends.1 ? ends.0 < ends.1 : Charge.hasLowerNumber(left, right)
     }
 }

@@ -5,6 +5,23 @@ import StoreSimulator
 extension ReferenceModel {
     /// `environment kind subject` of each effect.
     func effects() -> Set<String> {
+        var effects = effectsOfStatements()
+        for purchase in Dictionary(grouping: charges, by: \.period).values { effects.formUnion(refunds(of: purchase)) }
+        return effects
+    }
+
+    /// The refunds as each statement about a charge names them: of one purchase by their dates.
+    func statedRefunds() -> Set<String> {
+        Set(
+            charges.flatMap(\.assertions).compactMap { assertion in
+                guard !assertion.isOfFamily, let date = assertion.number("revocationDate") else { return nil }
+                return "\(assertion.environment) refunded \(assertion.grant)/\(date / 1000 * 1000)"
+            }
+        )
+    }
+
+    /// The effects other than refunds.
+    func effectsOfStatements() -> Set<String> {
         var effects: Set<String> = []
         for charge in charges {
             for assertion in charge.assertions {
@@ -14,7 +31,6 @@ extension ReferenceModel {
                 effects.insert("\(charge.environment) revoked \(charge.id)/\(date / 1000 * 1000)")
             }
         }
-        for purchase in Dictionary(grouping: charges, by: \.period).values { effects.formUnion(refunds(of: purchase)) }
         for notification in notifications {
             guard let kind = Self.lifecycle(notification) else { continue }
             effects.insert("\(notification.app.environment.rawValue) \(kind) \(notification.notificationUUID.text)")
@@ -26,7 +42,7 @@ extension ReferenceModel {
         return effects
     }
 
-    /// The refunds of a purchase: one, and another after each reversal that was signed before the greatest revocation date.
+    /// The refunds of a purchase: one, and another after each reversal that was signed before the greatest revocation date, in whole seconds.
     private func refunds(of charges: [Charge]) -> [String] {
         let dates = charges.flatMap(\.assertions).filter { !$0.isOfFamily }.compactMap { $0.number("revocationDate") }
         guard let first = Purchase(charges)?.first, let last = dates.max() else { return [] }
@@ -38,7 +54,7 @@ extension ReferenceModel {
         let signed = Dictionary(grouping: reversals, by: \.notificationUUID).values.compactMap { same in
             same.map(\.signedDate.millisecondsSince1970).min()
         }
-        return (0...signed.filter { $0 < last }.count).map { "\(first.environment) refunded \(first.grant)/\($0)" }
+        return (0...signed.filter { $0 / 1000 < last / 1000 }.count).map { "\(first.environment) refunded \(first.grant)/\($0)" }
     }
 
     private static func lifecycle(_ notification: SimulatedNotification) -> String? {
@@ -64,7 +80,7 @@ extension ReferenceModel {
         }
     }
 
-    /// A refund requested, made or declined; of several with one notificationUUID the one signed first counts.
+    /// A refund requested, made, declined or reversed; of several with one notificationUUID the one signed first counts.
     struct RefundRequestFact {
         let environment: String
         let uuid: String
@@ -77,7 +93,9 @@ extension ReferenceModel {
 
     func refundRequests() -> [RefundRequestFact] {
         let all = notifications.compactMap { notification -> RefundRequestFact? in
-            let kinds = ["CONSUMPTION_REQUEST": "asked", "REFUND": "refunded", "REFUND_DECLINED": "declined"]
+            let kinds = [
+                "CONSUMPTION_REQUEST": "asked", "REFUND": "refunded", "REFUND_DECLINED": "declined", "REFUND_REVERSED": "reversed",
+            ]
             guard let kind = kinds[notification.type.rawValue], let charge = notification.transaction else { return nil }
             return RefundRequestFact(
                 environment: notification.app.environment.rawValue,

@@ -2,7 +2,7 @@
 extension ReferenceModel {
     func orderLines(_ orders: Orders, _ claims: [Key: [Claim]]) -> [String] {
         let made = shopOrders.values.map { Key("Production", $0.no) }
-        let named = orders.named.union(made).map { tokenOrderLine($0, orders) }
+        let named = orders.named.union(made).map { tokenOrderLine($0, orders, claims) }
         let periods = orders.purchases.compactMap { number, period -> String? in
             guard orders.tokenOfPurchase[number] == nil else { return nil }
             let user = user(claims[period.key] ?? [], at: period.purchaseDate)
@@ -12,13 +12,15 @@ extension ReferenceModel {
     }
 
     /// An order that the shop made or that a charge named. A Sandbox order takes the shop's data from the Production order.
-    private func tokenOrderLine(_ order: Key, _ orders: Orders) -> String {
+    private func tokenOrderLine(_ order: Key, _ orders: Orders, _ claims: [Key: [Claim]]) -> String {
         let made = shopOrders[order.id]
         guard let payer = orders.payers[order] else {
             let reason = orders.named.contains(order) ? "product_mismatch" : nil
             return orderLine(order, user: made?.user, made: made, reason: reason, paidBy: nil)
         }
-        return orderLine(order, user: made?.user, made: made, reason: nil, paidBy: payer)
+        // What the token means is not known yet: as without one, the order is the owner's.
+        let user = made == nil ? user(claims[payer.key] ?? [], at: payer.purchaseDate) : made?.user
+        return orderLine(order, user: user, made: made, reason: nil, paidBy: payer)
     }
 
     private func orderLine(_ order: Key, user: String?, made: ShopOrder?, reason: String?, paidBy purchase: Purchase?) -> String {

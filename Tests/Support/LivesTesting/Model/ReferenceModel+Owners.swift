@@ -96,11 +96,11 @@ extension ReferenceModel {
     }
 
     /// The user who posted a purchase may own it: within the window from the purchase on, later from the post on, unless something stated
-    /// is older.
+    /// is older. A family member's charge is claimed within the window only.
     private func postClaims(against stated: [Key: [Claim]]) -> [PostedClaim] {
         posts.compactMap { post in
-            guard let charge = charges.first(where: { $0.environment == post.charge.environment && $0.id == post.charge.id }),
-                case let isInTime = post.receivedAt <= charge.purchaseDate + Self.postingWindow,
+            guard let charge = charges.first(where: { $0.key == post.contract && $0.id == post.charge.id }),
+                case let isInTime = post.receivedAt <= charge.purchaseDate + Self.postingWindow, isInTime || charge.isPurchased,
                 case let effectiveAt = (isInTime ? charge.purchaseDate : post.receivedAt) * 1000,
                 !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= effectiveAt })
             else { return nil }
