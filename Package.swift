@@ -605,7 +605,7 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "AppStore", "StrictJSON", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "Postgres", "PostgresTesting",
-                "SignedTesting", "StoreSimulator", "Systemd", "Worker", logging, serviceLifecycle,
+                "Randomness", "SignedTesting", "StoreSimulator", "Systemd", "Worker", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/WorkerTests"
         ),

@@ -54,6 +54,19 @@ struct InquiryHandlerTests {
         )
     }
 
+    @Test func `the page of a gateway instead of an answer is asked for again`() async throws {
+        let scene = try await InquiryScene()
+        try await scene.ask("appstore.ask_apple('transaction_info', '42', \(Self.app), environment => 'Production')")
+        let pages = [(500, "<html>oops</html>"), (500, ""), (502, "bad"), (403, "<html>proxy</html>"), (404, "<html>"), (302, "")]
+        let gateway = pages.map { ExchangeOutcome.answer(HTTPAnswer(status: $0.0, body: Array($0.1.utf8))) }
+        try await scene.run(
+            answering: gateway + [.answer(HTTPAnswer(status: 200)), .json("<html>"), .json(#"{"signedTransactionInfo":"a.b.c"}"#)]
+        )
+        #expect(scene.requests.count == 9)
+        let calls = try await scene.calls()
+        #expect(calls == [#"answered 9 {"events": 1, "environment": "Production"} 1"#])
+    }
+
     @Test func `a transaction of unknown environment is found in Sandbox, and an unknown one is refused`() async throws {
         let scene = try await InquiryScene()
         try await scene.ask("appstore.ask_apple('transaction_info', '42', \(Self.app))")

@@ -163,6 +163,15 @@ struct OrderTests {
         }
     }
 
+    @Test func `an order's number may be a version 5 UUID`() async throws {
+        try await LedgerFixture.with { ledger in
+            let derived = try #require(UUID(uuidString: "317fbd77-7771-5c18-a332-5c9667f421ef"))
+            try await ledger.createOrder(derived, user: "anna")
+            try await ledger.merge(Facts.Charge("1000", onDay: 0, token: derived))
+            #expect(try await ledger.orders() == ["1000 anna paid token"])
+        }
+    }
+
     @Test func `an order cannot be created twice for different users`() async throws {
         try await LedgerFixture.with { ledger in
             try await ledger.createOrder(token, user: "anna")

@@ -36,7 +36,10 @@ struct ContractTests {
         }
     }
 
-    @Test(arguments: ["ann", "a/b", "a%2Fb", "Zoë", "a+b c", "%", "日本", String(repeating: "x", count: 255)])
+    @Test(arguments: [
+        "ann", "a/b", "a%2Fb", "Zoë", "a+b c", "%", "日本", String(repeating: "x", count: 255), "auth0|5f7c8ec7c33c6c004bbafe82",
+        "x@example.com", "..", "user?x=1", "a#b", "0", "null", "e\u{301}", "a\tb", " lead", "a;b,c", "a'b\"c",
+    ])
     func `a user in the path is decoded once`(user: String) async throws {
         try await RunningAPI.run { api in
             let key = try await api.makeKey()
@@ -47,7 +50,8 @@ struct ContractTests {
                 return "%" + (digits.count == 1 ? "0" : "") + digits
             }.joined()
             let json = try await api.exchange("GET", "/v1/users/\(encoded)/entitlements", key: key).json()
-            #expect(json["user"]?.text == user)
+            // As bytes: two spellings of one letter are two users.
+            #expect(json["user"]?.text.map { Array($0.utf8) } == Array(user.utf8))
             #expect(json["entitlements"]?.elements.count == 1)
         }
     }

@@ -158,7 +158,11 @@ struct TransactionTests {
 
     @Test(arguments: [
         (#"{}"#, "signedTransaction"), (#"{"signedTransaction":"YQ.YQ"}"#, "signedTransaction"),
-        (#"{"signedTransaction":"YQ.Y=.YQ"}"#, "signedTransaction"), (#"{"signedTransaction":"YQ.YQ.YQ","user":""}"#, "user"),
+        (#"{"signedTransaction":"YQ.Y=.YQ"}"#, "signedTransaction"), (#"{"signedTransaction":"YQ.YQ.YQ\n"}"#, "signedTransaction"),
+        (#"{"signedTransaction":"\"YQ.YQ.YQ\""}"#, "signedTransaction"), (#"{"signedTransaction":" YQ.YQ.YQ"}"#, "signedTransaction"),
+        (#"{"signedTransaction":"YQ.Y+.YQ"}"#, "signedTransaction"), (#"{"signedTransaction":"2000000123456789"}"#, "signedTransaction"),
+        (#"{"signedTransaction":"Bearer YQ.YQ.YQ"}"#, "signedTransaction"), (#"{"signedTransaction":{"a":1}}"#, "signedTransaction"),
+        (#"{"signedTransaction":"YQ.YQ.YQ","user":""}"#, "user"),
     ])
     func `a body that cannot be a transaction is refused, with the member`(json: String, member: String) async throws {
         try await RunningAPI.run { api in

@@ -51,6 +51,13 @@ struct ClientRefusalTests {
         let app = SignedScene.app.bundleID
         let labels = "SUBSCRIBED INITIAL_BUY Production \(app) - -"
         try await expectRejection("wrong_kind", labels: labels, post.body(String(decoding: notification, as: UTF8.self)))
+        let renewal = try #require(SignedScene.trigger(NotificationKind(.didRenew)).notification().renewalInfo)
+        let renewalInfo = try SignedScene.signer().sign(renewal, of: SignedScene.app, signedDate: SignedScene.now)
+        try await expectRejection(
+            "wrong_kind",
+            labels: "- - Production - - \(renewal.originalTransactionID)",
+            post.body(String(decoding: renewalInfo, as: UTF8.self))
+        )
         guard case .appData(let download) = try SignedScene.trigger(NotificationKind(.rescindConsent)).notification().content else {
             throw ClientPost.MissingTransaction()
         }

@@ -66,6 +66,18 @@ struct ClientTransactionTests {
         }
     }
 
+    @Test func `a purchase that a customer made in the App Store is its first poster's, however late`() async throws {
+        try await WorkerScene.with { scene in
+            let redeemed = Sale("1000", onDay: -4, price: 0).with { $0.transaction.offer = .codeForThreeMonths }
+            try await scene.notify(.subscribed, .initialBuy, of: redeemed)
+            #expect(try await scene.orders() == ["1000 - paid"])
+            #expect(try await scene.post(redeemed, by: "anna", onDay: -0.1) == "applied")
+            #expect(try await scene.orders() == ["1000 anna paid"])
+            #expect(try await scene.access(of: "anna") == ["pro.monthly active active 26"])
+            #expect(try await scene.post(redeemed, by: "berta", onDay: -0.05) == "applied owner_conflict")
+        }
+    }
+
     @Test func `a purchase of a forgotten user is the next user's who posts it, with the reason former_owner_forgotten`() async throws {
         let post = try ClientPost()
         try await WorkerScene.with { scene in

@@ -1,4 +1,5 @@
 import AppStore
+import FoundationEssentials
 import InboxQueue
 import InboxTesting
 import Postgres
@@ -42,6 +43,31 @@ struct NotificationTests {
                 let subtype = kind.subtype?.rawValue ?? "-"
                 #expect(try await scene.labels(of: event) == "\(kind.type.rawValue) \(subtype) Sandbox com.example.app - -")
             }
+        }
+    }
+
+    @Test func `a TEST in any shape changes nothing, and one that names no environment is rejected`() async throws {
+        let test = try SignedScene.trigger(NotificationKind(.test)).notification()
+        let shapes: [(SignedScene.Change, String)] = [
+            ({ _ in }, "no_effect"), ({ $0["extra"] = ["x": .null] }, "no_effect"),
+            ({ $0["data"] = ["bundleId": "com.example.app", "environment": "Sandbox"] }, "no_effect"),
+            ({ $0["data"] = ["bundleId": "com.example.app", "environment": "Production"] }, "rejected wrong_app_apple_id"),
+            ({ $0["data"] = nil }, "rejected environment_missing"),
+        ]
+        try await WorkerScene.with { scene in
+            for (place, (change, expected)) in shapes.enumerated() {
+                let event = try await scene.receive(
+                    notification: SignedScene.sign(
+                        test,
+                        outer: {
+                            $0["notificationUUID"] = .string(UUID().uuidString)
+                            change(&$0)
+                        }
+                    )
+                )
+                #expect(try await scene.outcome(of: event) == expected, "shape \(place)")
+            }
+            #expect(try await scene.count(of: "transactions", "contracts", "effects") == [0, 0, 0])
         }
     }
 

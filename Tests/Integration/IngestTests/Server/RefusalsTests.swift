@@ -73,6 +73,79 @@ struct RefusalsTests {
         }
     }
 
+    @Test(arguments: [
+        "application/json; charset=utf-8", "application/json;charset=UTF-8", "APPLICATION/JSON", "application/json; charset=iso-8859-1",
+    ])
+    func `every form of application/json is accepted`(mediaType: String) async throws {
+        try await RunningServer.run { server in
+            let request = SampleNotification.post(SampleNotification.body(), fields: "Content-Type: \(mediaType)\r\n")
+            let response = try await server.exchange(request)
+            #expect(response.status == 200)
+        }
+    }
+
+    @Test(arguments: [
+        "text/json", "text/plain; charset=utf-8", "application/octet-stream", "application/x-www-form-urlencoded", "application/jose",
+        "application/vnd.api+json", "",
+    ])
+    func `every other media type is refused`(mediaType: String) async throws {
+        try await RunningServer.run { server in
+            let request = SampleNotification.post(SampleNotification.body(), fields: "Content-Type: \(mediaType)\r\n")
+            try expectProblem(try await server.exchange(request), 415, "unsupported-media-type")
+        }
+    }
+
+    @Test func `a query, other members and white space around the body are accepted`() async throws {
+        try await RunningServer.run { server in
+            let body = SampleNotification.body()
+            for request in [
+                SampleNotification.post(body, to: "/apple/v2/notifications?token=abc"), SampleNotification.post(body + "\r\n"),
+                SampleNotification.post("{\n  \"extra\": {\"a\": [1]},\n  " + body.dropFirst()),
+            ] {
+                let response = try await server.exchange(request)
+                #expect(response.status == 200)
+            }
+        }
+    }
+
+    @Test func `a body in an envelope, in another encoding or with a changed JWS is refused`() async throws {
+        let body = SampleNotification.body()
+        let jws = String(body.dropFirst(#"{"signedPayload":""#.count).dropLast(2))
+        let cases: [(String, String)] = [
+            ("\u{FEFF}" + body, "not-json"), (body + "\0", "not-json"), (String(body.dropLast()) + "," + body.dropFirst(), "not-json"),
+            (#""\#(body.replacing("\"", with: "\\\""))""#, "not-an-object"), ("[\(body)]", "not-an-object"),
+            (#"{"body":"\#(body.replacing("\"", with: "\\\""))"}"#, "no-signed-payload"),
+            (#"{"signedPayload":"\#(jws)\n"}"#, "not-compact-jws"),
+            (#"{"signedPayload":" \#(jws)"}"#, "not-compact-jws"), (#"{"signedPayload":"\#(jws)=="}"#, "not-compact-jws"),
+        ]
+        try await RunningServer.run { server in
+            for (text, reason) in cases { try expectProblem(try await server.exchange(SampleNotification.post(text)), 400, reason) }
+            let client = try await server.connect()
+            let wide = body.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
+            try await client.send(SampleNotification.head(fields: Self.json + "Content-Length: \(wide.count)\r\n"))
+            try await client.send(wide)
+            try expectProblem(try await client.response(), 400, "not-json")
+            client.close()
+            #expect(try await server.storedBodies().isEmpty)
+        }
+    }
+
+    @Test func `only POST to the exact path is a notification`() async throws {
+        let body = SampleNotification.body()
+        try await RunningServer.run { server in
+            for path in ["/apple/v2/notifications/", "//apple/v2/notifications", "/Apple/V2/Notifications", "/apple/v2", "/favicon.ico"] {
+                try expectProblem(try await server.exchange(SampleNotification.post(body, to: path)), 404, "not-found")
+            }
+            for method in ["HEAD", "OPTIONS", "PUT"] {
+                let request = SampleNotification.post(body).replacing("POST", with: method, maxReplacements: 1)
+                #expect(try await server.exchange(request).status == 405, "\(method)")
+            }
+            let deflated = SampleNotification.post(body, fields: Self.json + "Content-Encoding: deflate\r\n")
+            try expectProblem(try await server.exchange(deflated), 415, "content-encoding-refused")
+            #expect(try await server.storedBodies().isEmpty)
+        }
+    }
+
     @Test func `an oversize body that is sent anyway does not destroy the answer`() async throws {
         try await RunningServer.run { server in
             let client = try await server.connect()

@@ -103,16 +103,20 @@ struct VerifyReceiptAttemptTests {
 
     @Test(arguments: [21100, 21150, 21199])
     func `an internal error is retried later if the answer says that it is retryable`(status: Int) {
-        for yes in [#","is-retryable":true"#, #","is-retryable":"1""#, #","is_retryable":true"#] {
+        for yes in [
+            #","is-retryable":true"#, #","is-retryable":"true""#, #","is-retryable":1"#, #","is-retryable":"1""#, #","is_retryable":true"#,
+        ] {
             #expect(course(answer(status, yes)).result == later("status_\(status)"))
         }
-        for no in ["", #","is-retryable":false"#, #","is-retryable":"0""#] {
+        for no in ["", #","is-retryable":false"#, #","is-retryable":0"#, #","is-retryable":"0""#, #","is-retryable":"maybe""#] {
             #expect(course(answer(status, no)).result == .refused(reason: "status_\(status)"))
         }
     }
 
     @Test(arguments: [21003, 21010]) func `a status that denies the receipt denies the call`(status: Int) {
-        #expect(course(answer(status)).result == .denied(reason: "status_\(status)"))
+        for more in ["", #","environment":"Production","is_retryable":false"#, #","is-retryable":true"#] {
+            #expect(course(answer(status, more)).result == .denied(reason: "status_\(status)"))
+        }
     }
 
     @Test(arguments: [21000, 21001, 21004, 21099, 21200, 1, -1])

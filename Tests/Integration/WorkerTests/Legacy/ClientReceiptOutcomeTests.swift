@@ -39,6 +39,19 @@ struct ClientReceiptOutcomeTests {
         #expect(scene.outcome == "rejected transaction_receipt" && scene.facts == nil)
     }
 
+    @Test func `of the forms in which apps send a receipt, line breaks are read, and other encodings are refused`() throws {
+        let receipt = try LegacyFixture().signed()
+        #expect(receipt.contains("+") && receipt.contains("/"))
+        let lines = stride(from: 0, to: receipt.count, by: 76).map { String(receipt.dropFirst($0).prefix(76)) }
+        for broken in [lines.joined(separator: "\r\n"), " \(receipt)\n"] { #expect(try outcome(Self.post(broken)) == "merge") }
+        for wrong in [
+            receipt.replacing("+", with: "-").replacing("/", with: "_"), receipt.replacing("+", with: "%2B"), "\"\(receipt)\"",
+            "data:application/octet-stream;base64," + receipt, receipt.prefix(76) + "\\n" + receipt.dropFirst(76),
+            // Without its last sign, which may be padding, or with the blank that a form makes of "+".
+            String(receipt.dropLast()), receipt.replacing("+", with: " ", maxReplacements: 1),
+        ] { #expect(try outcome(Self.post(wrong)) == "rejected receipt_not_base64", "\(wrong.prefix(20))") }
+    }
+
     @Test func `a genuine receipt of another environment or app is rejected, with labels`() throws {
         let (production, sandbox) = (try LegacyFixture().signed(), try LegacyFixture(SignedScene.sandboxApp).signed())
         let wrong = try ReceiptScene(Self.post(sandbox), source: "client_receipt")

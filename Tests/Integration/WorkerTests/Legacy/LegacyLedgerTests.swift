@@ -34,6 +34,30 @@ struct LegacyLedgerTests {
         }
     }
 
+    @Test func `a notification V1 of months ago, with its contract as a number, is merged once`() async throws {
+        var fixture = try LegacyFixture()
+        fixture.madeAt = SignedScene.now.advanced(by: .seconds(-60 * 86_400))
+        fixture.askedAt = fixture.madeAt.advanced(by: .seconds(5))
+        let contract = fixture.transactions[0].originalTransactionID
+        let number = try JSONParser().parse(Array(contract.utf8))
+        let body = try fixture.notification(.didChangeRenewalStatus) { body in
+            body["original_transaction_id"] = number
+            body.change("unified_receipt") { unified in
+                unified.changeEach("pending_renewal_info") { $0["original_transaction_id"] = number }
+                unified.changeEach("latest_receipt_info") { $0["original_transaction_id"] = number }
+            }
+        }
+        try await WorkerScene.with { scene in
+            let event = try await scene.receive(JSONSerializer.serialize(body), source: "notification_v1")
+            #expect(try await scene.outcome(of: event) == "applied")
+            let reversed = JSONObject(body.members.reversed().map { ($0.name, $0.value) })
+            let again = try await scene.receive(JSONSerializer.serialize(reversed), source: "notification_v1")
+            #expect(try await scene.outcome(of: again) == "duplicate")
+            #expect(try await scene.count(of: "contracts", "v1_renewals") == [1, 1])
+            #expect(try await scene.database.lines("SELECT original_transaction_id FROM appstore.contracts") == [contract])
+        }
+    }
+
     @Test func `an older receipt is superseded, a newer one is not`() async throws {
         var fixture = try LegacyFixture()
         let newer = try fixture.notification(.didRenew)
