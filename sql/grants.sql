@@ -83,7 +83,7 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
     appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consumption_counted, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
     appstore.owner_links, appstore.user_tokens, appstore.forgotten_users, appstore.contracts,
-    appstore.effect_log, appstore.effects, appstore.products, appstore.audit_log, appstore.retention, appstore.maintenance_state,
+    appstore.effect_log, appstore.effects, appstore.products, appstore.access_settings, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
     appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.outbox_status,
     appstore.call_kinds, appstore.api_budgets, appstore.api_budget_status, appstore.inbox_partitions, appstore.feed_switch, appstore.feed_head, appstore.feed_generations, appstore.tells, appstore.feed, appstore.told_access,
@@ -111,7 +111,7 @@ GRANT EXECUTE ON FUNCTION appstore.explain TO appstore_worker, appstore_viewer, 
 
 -- operator repairs through functions.
 GRANT EXECUTE ON FUNCTION appstore.requeue_event, appstore.discard_event, appstore.requeue, appstore.discard, appstore.begin_repair,
-    appstore.count_repair, appstore.stop_repair, appstore.set_user_token, appstore.link_owner, appstore.unlink_owner, appstore.forget,
+    appstore.count_repair, appstore.stop_repair, appstore.set_user_token, appstore.set_leeway, appstore.link_owner, appstore.unlink_owner, appstore.forget,
     appstore.answer_consumption, appstore.consumption_answered, appstore.consumption_documents, appstore.give_consent,
     appstore.withdraw_consent, appstore.repeat_call, appstore.make_api_key, appstore.revoke_api_key, appstore.enable_feed,
     appstore.disable_feed, appstore.set_consumer, appstore.remove_consumer, appstore.make_endpoint, appstore.change_endpoint,
@@ -134,7 +134,10 @@ GRANT UPDATE (bodies, outcomes, rejected_bodies, rejected_outcomes, notification
 GRANT EXECUTE ON FUNCTION appstore.create_order, appstore.set_user_token, appstore.link_owner, appstore.unlink_owner, appstore.answer_consumption,
     appstore.consumption_answered, appstore.give_consent, appstore.withdraw_consent, appstore.entitlements_at, appstore.take, appstore.set_consumer, appstore.remove_consumer TO appstore_backend;
 GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, appstore.feed_consumers, appstore.consumption_requests, appstore.order_status, appstore.user_orders, appstore.payments, appstore.effects,
-    appstore.entitlement_terms, appstore.entitlements TO appstore_backend;
+    appstore.entitlement_terms, appstore.entitlements, appstore.access_settings TO appstore_backend;
+-- What the views and functions of entitlements call.
+GRANT EXECUTE ON FUNCTION appstore.awaits_renewal, appstore.active_until, appstore.is_active, appstore.is_in_grace, appstore.access_state
+    TO appstore_viewer, appstore_operator, appstore_backend;
 
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.
 GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_order, appstore.api_user_orders,

@@ -4,7 +4,7 @@
 SELECT e.settled_at, e.event_id, e.run, e.received_at, e.source, e.notification_type, e.subtype, e.environment, e.bundle_id,
        e.result::text AS result, e.reason, e.transaction_id, e.original_transaction_id, e.user_id, e.product_id,
        coalesce(e.entitlements, '{}') AS entitlements, nullif(e.until, 'infinity') AS until, e.until = 'infinity' AS is_endless,
-       e.until > statement_timestamp() AS is_active, e.is_found, e.is_cut
+       e.is_active, e.is_found, e.is_cut
 FROM appstore.find_events(
     jsonb_populate_record(NULL::appstore.repair_filter, :filter::jsonb), oldest_first => :oldest_first::boolean,
     after_at => coalesce(:after_at::timestamptz /* null */, '-infinity'), after_event_id => coalesce(:after_event_id::bigint /* null */, 0),

@@ -13,7 +13,9 @@ SELECT m.environment, m.user_id, m.product_id, coalesce(p.entitlement, m.product
            ELSE 'expired'
        END AS why_ended,
        CASE WHEN c.is_subscription IS NOT FALSE THEN m.will_renew ELSE false END AS will_renew,
-       m.original_transaction_id, m.bundle_id
+       m.original_transaction_id, m.bundle_id,
+       appstore.active_until(term.until, m.will_renew AND c.is_subscription IS NOT FALSE, m.status, m.revoked_at, c.is_upgraded, s.leeway)
+           AS active_until
 FROM appstore.contracts AS m
 LEFT JOIN appstore.transactions AS c ON c.transaction_id = m.current_transaction_id AND c.environment = m.environment
 LEFT JOIN appstore.products AS p ON p.product_id = m.product_id AND p.bundle_id = m.bundle_id
@@ -21,6 +23,7 @@ LEFT JOIN LATERAL (
     SELECT r.stated_at FROM appstore.v1_renewals AS r
     WHERE r.original_transaction_id = m.original_transaction_id AND r.environment = m.environment AND r.bundle_id = m.bundle_id OFFSET 0
 ) AS l ON true
+CROSS JOIN LATERAL (SELECT s.leeway FROM appstore.access_settings AS s WHERE s.is_only OFFSET 0) AS s
 CROSS JOIN LATERAL (
     SELECT CASE
         WHEN m.access_until IS NOT NULL OR m.product_type IS DISTINCT FROM 'Non-Renewing Subscription' THEN m.access_until
@@ -33,10 +36,13 @@ WHERE m.product_id IS NOT NULL
 COMMENT ON VIEW appstore.entitlement_terms IS
     'The entitlements of each contract, and until when, with or without an owner: a row for each entitlement that appstore.products lists for '
     'its product, else one of the product''s name. appstore.entitlements shows which are active now.';
-COMMENT ON COLUMN appstore.entitlement_terms.until IS 'infinity where it does not end; null while the purchase or its duration is unknown.';
+COMMENT ON COLUMN appstore.entitlement_terms.until IS
+    'The end by Apple''s facts: infinity where it does not end; null while the purchase or its duration is unknown.';
 COMMENT ON COLUMN appstore.entitlement_terms.grace_from IS 'From when access is a grace period.';
 COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS
     'The reason once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing '
     'product that appstore.products does not list), purchase_unknown.';
 COMMENT ON COLUMN appstore.entitlement_terms.entitlement IS 'The name in appstore.products, else the product''s.';
+COMMENT ON COLUMN appstore.entitlement_terms.active_until IS
+    'Until when it is active if no further fact comes: until, and access_settings.leeway while a renewal is awaited.';
 COMMENT ON COLUMN appstore.entitlement_terms.will_renew IS 'Whether the subscription renews; null while it is unknown.';

@@ -4,7 +4,9 @@ COMMENT ON VIEW appstore.entitlements IS
     'name have a row each.';
 COMMENT ON COLUMN appstore.entitlements.entitlement IS 'The name in appstore.products, else the product''s.';
 COMMENT ON COLUMN appstore.entitlements.active IS 'Whether the user may use it now.';
-COMMENT ON COLUMN appstore.entitlements.until IS 'infinity where it does not end; null while the purchase or its duration is unknown.';
-COMMENT ON COLUMN appstore.entitlements.why IS 'active, grace_period, or how it ended: see entitlement_terms.why_ended.';
+COMMENT ON COLUMN appstore.entitlements.until IS
+    'The end by Apple''s facts, after which it is still active while why is leeway: infinity where it does not end; null while the purchase or its '
+    'duration is unknown.';
+COMMENT ON COLUMN appstore.entitlements.why IS 'active, grace_period, leeway (it has ended, and its renewal is awaited), or how it ended: see entitlement_terms.why_ended.';
 COMMENT ON COLUMN appstore.entitlements.in_grace IS 'Whether it is active although the last charge failed.';
 COMMENT ON COLUMN appstore.entitlements.will_renew IS 'Whether the subscription renews; null while it is unknown.';

@@ -28,7 +28,7 @@ extension Settings {
         "legacy-body-limit",
         value: "bytes",
         default: "4194304",
-        summary: "the largest notification V1, and the largest body of POST /v1/receipts",
+        summary: "the largest notification V1, and the largest body of POST /v1/receipts, for which 4128768 is the most",
         parse: SettingValue.integer(in: 16_384...4_194_304)
     )
     static let verifyReceipt = Setting(

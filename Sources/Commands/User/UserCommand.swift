@@ -52,7 +52,7 @@ struct UserCommand: AsyncParsableCommand {
         print(
             json
                 ? JSONSerializer.text(document).shownSafely
-                : UserPage(document, now: LogOutput.standardError.now()).text
+                : UserPage(document).text
         )
     }
 

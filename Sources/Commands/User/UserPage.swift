@@ -1,4 +1,3 @@
-import AppStore
 import StrictJSON
 
 /// What `appstore.explain_customer` returns of a user, for people.
@@ -6,17 +5,14 @@ struct UserPage {
     private let document: JSONObject
     private let user: String
     private let environment: String
-    /// To the minute, in PostgreSQL's form.
-    private let now: String
 
     /// The latest rows of a list that are shown.
     private static let (shownRows, shownEntries) = (20, 30)
 
-    init(_ document: JSONObject, now: Timestamp) {
+    init(_ document: JSONObject) {
         self.document = document
         user = document.word("user_id") ?? ""
         environment = document.word("environment") ?? ""
-        self.now = "\(now)".minute
     }
 
     /// A part for each list that has something to say, with a line for each row.
@@ -47,13 +43,15 @@ struct UserPage {
     private func entitlement(_ row: JSONObject) -> [String] {
         let why = row.word("why") ?? ""
         let until = row.minute("until") ?? "at an unknown time"
+        let end = row.minute("active_until") ?? until
         let renewal = row.word("will_renew").map { $0 == "true" ? ", renews then" : ", ends then" } ?? ""
         let words =
             switch why {
             case "active": until == "infinity" ? "paid, without end" : "paid, until \(until)\(renewal)"
             case "grace_period": "grace period until \(until): the last charge failed, and Apple requires that service goes on"
+            case "leeway": "leeway until \(end): the period ended \(until), and its renewal is awaited"
             case "billing_retry": "ended \(until): the charge failed, and Apple still tries"
-            case "expired": "ended \(until): expired and not renewed"
+            case "expired": "ended \(end): expired and not renewed"
             case "refunded": "ended \(until): paid back"
             case "revoked": "ended \(until): no longer shared by the family member who paid"
             case "upgraded": "ended \(until): replaced by a higher plan"
@@ -77,8 +75,8 @@ struct UserPage {
 
     private func contract(_ row: JSONObject) -> [String] {
         let states = ["1": "active", "2": "expired", "3": "billing retry", "4": "grace period", "5": "revoked"]
-        let end = row.minute("access_until").map {
-            $0 == "infinity" ? "gives access without end" : "\($0 > now ? "gives" : "gave") access until \($0)"
+        let end = row.minute("active_until").map {
+            $0 == "infinity" ? "gives access without end" : "\(row.word("active") == "true" ? "gives" : "gave") access until \($0)"
         }
         let next = row.word("auto_renew_product_id").map { $0 == row.word("product_id") ? "" : " as \($0)" } ?? ""
         let renewal = row.word("will_renew").map { $0 == "true" ? "renews\(next)" : "does not renew" }

@@ -114,15 +114,21 @@ extension Problem {
         extensions: ["means": "user"]
     )
 
+    private static let otherEnvironment =
+        "App Review, TestFlight and Sandbox accounts buy in Sandbox: post it again with environment= as the purchase says."
+
     /// Status 422 for a transaction that is not genuine, or not for this app and environment.
     static func transactionRejected(reason: String) -> Problem {
         let detail =
-            reason == "x5c_count"
-            ? """
-            signedTransaction does not have the three certificates of what the App Store signs. Xcode's local testing (StoreKit testing) signs \
-            with one: test on a device with a Sandbox account.
-            """
-            : "signedTransaction is not a transaction that Apple has signed for this app and environment."
+            switch reason {
+            case "x5c_count":
+                """
+                signedTransaction does not have the three certificates of what the App Store signs. Xcode's local testing (StoreKit testing) \
+                signs with one: test on a device with a Sandbox account.
+                """
+            case "wrong_environment": "signedTransaction is of another environment. \(otherEnvironment)"
+            default: "signedTransaction is not a transaction that Apple has signed for this app and environment."
+            }
         return Problem(422, "transaction-rejected", "Transaction rejected", detail, extensions: ["reason": .string(reason)])
     }
 
@@ -137,6 +143,7 @@ extension Problem {
                 receiptData is not signed by the App Store. Xcode's local testing (StoreKit testing) signs with a certificate of its own: test \
                 on a device with a Sandbox account.
                 """
+            case "wrong_environment": "receiptData is of another environment. \(otherEnvironment)"
             default: "receiptData is not a receipt that Apple has signed for this app and environment."
             }
         return Problem(422, "receipt-rejected", "Receipt rejected", detail, extensions: ["reason": .string(reason)])

@@ -18,10 +18,10 @@ struct PlanTests {
 
     /// Tables of settings and progress, whose size does not depend on the number of events.
     static let small: Set<String> = [
-        "batch_markers", "call_kinds", "consumption_policies", "endpoints", "feed_consumers", "feed_generations", "feed_head", "repairs",
-        "feed_switch", "fence", "history_counts", "history_cursors", "history_windows", "import_chunks", "import_rates",
-        "imports", "live_since", "maintenance_state", "products", "reconcile_counts", "reconcile_walks", "redeliveries", "retention",
-        "schema_history",
+        "access_settings", "batch_markers", "call_kinds", "consumption_policies", "endpoints", "feed_consumers", "feed_generations",
+        "feed_head", "repairs", "feed_switch", "fence", "history_counts", "history_cursors", "history_windows", "import_chunks",
+        "import_rates", "imports", "live_since", "maintenance_state", "products", "reconcile_counts", "reconcile_walks", "redeliveries",
+        "retention", "schema_history",
     ]
 
     @Test(arguments: Statistics.allCases)

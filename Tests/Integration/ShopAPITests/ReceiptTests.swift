@@ -136,7 +136,7 @@ struct ReceiptTests {
         }
     }
 
-    @Test(arguments: ["receipt_not_base64", "signature_invalid", "wrong_environment", "wrong_bundle"])
+    @Test(arguments: ["receipt_not_base64", "signature_invalid", "wrong_bundle"])
     func `a receipt that is not genuine is unprocessable, with the reason`(reason: String) async throws {
         try await RunningAPI.run { api in
             let answer = try await settled(api, "rejected", reason: reason)
@@ -152,6 +152,14 @@ struct ReceiptTests {
             let answer = try await settled(api, "rejected", reason: "untrusted_root")
             #expect((answer.status, answer.problem) == (422, "receipt-rejected"))
             #expect(try answer.json()["detail"]?.text?.contains("Xcode") == true)
+        }
+    }
+
+    @Test func `a receipt of Sandbox that is posted for Production is of another environment, which the answer says`() async throws {
+        try await RunningAPI.run { api in
+            let answer = try await settled(api, "rejected", reason: "wrong_environment")
+            #expect((answer.status, answer.problem) == (422, "receipt-rejected"))
+            #expect(try answer.json()["detail"]?.text?.contains("TestFlight") == true)
         }
     }
 

@@ -104,6 +104,14 @@ struct TransactionTests {
         }
     }
 
+    @Test func `a transaction of Sandbox that is posted for Production is of another environment, which the answer says`() async throws {
+        try await RunningAPI.run { api in
+            let answer = try await settled(api, "rejected", reason: "wrong_environment")
+            #expect((answer.status, answer.problem) == (422, "transaction-rejected"))
+            #expect(try answer.json()["detail"]?.text?.contains("TestFlight") == true)
+        }
+    }
+
     @Test(arguments: [("failed", "attempts_exhausted"), ("discarded", "by hand")])
     func `a failed or discarded transaction is accepted: an operator may run it again`(result: String, reason: String) async throws {
         try await RunningAPI.run { api in

@@ -2,9 +2,9 @@
 CREATE OR REPLACE FUNCTION appstore.access_of(p_environment appstore.environment, p_contract text, p_at timestamptz)
 RETURNS TABLE (entitlement text, user_id text, product_id text, active boolean, until timestamptz, why text, turns_at timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
-    SELECT e.entitlement, e.user_id, e.product_id, coalesce(p_at < e.until, false), e.until,
-           CASE WHEN p_at < e.until THEN CASE WHEN p_at >= e.grace_from THEN 'grace_period' ELSE 'active' END ELSE e.why_ended END,
-           CASE WHEN p_at < e.until THEN least(nullif(e.until, 'infinity'), CASE WHEN p_at < e.grace_from THEN e.grace_from END) END
+    SELECT e.entitlement, e.user_id, e.product_id, appstore.is_active(p_at, e.active_until), e.until,
+           appstore.access_state(p_at, e.until, e.active_until, e.grace_from, e.why_ended),
+           appstore.access_turns_at(p_at, e.until, e.active_until, e.grace_from)
     FROM appstore.entitlement_terms AS e
     WHERE e.original_transaction_id = p_contract AND e.environment = p_environment AND e.user_id IS NOT NULL
 $$;

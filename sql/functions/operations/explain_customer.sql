@@ -81,13 +81,11 @@ BEGIN
         'entitlements', (
             SELECT jsonb_agg(jsonb_build_object(
                        'entitlement', e.entitlement, 'product_id', e.product_id, 'until', e.until, 'will_renew', e.will_renew,
-                       'active', coalesce(e.until > statement_timestamp(), false),
-                       'in_grace', coalesce(e.until > statement_timestamp() AND statement_timestamp() >= e.grace_from, false),
-                       'why', CASE WHEN e.until > statement_timestamp()
-                                   THEN CASE WHEN statement_timestamp() >= e.grace_from THEN 'grace_period' ELSE 'active' END
-                                   ELSE e.why_ended END,
+                       'active', appstore.is_active(statement_timestamp(), e.active_until), 'active_until', e.active_until,
+                       'in_grace', appstore.is_in_grace(statement_timestamp(), e.until, e.grace_from),
+                       'why', appstore.access_state(statement_timestamp(), e.until, e.active_until, e.grace_from, e.why_ended),
                        'original_transaction_id', e.original_transaction_id, 'bundle_id', e.bundle_id)
-                   ORDER BY coalesce(e.until > statement_timestamp(), false) DESC, e.until DESC NULLS LAST, e.entitlement,
+                   ORDER BY appstore.is_active(statement_timestamp(), e.active_until) DESC, e.until DESC NULLS LAST, e.entitlement,
                             e.original_transaction_id)
             FROM (
                 SELECT t.* FROM appstore.entitlement_terms AS t WHERE t.user_id = v_user AND t.environment = v_environment
@@ -101,9 +99,18 @@ BEGIN
                        'status', m.status, 'will_renew', m.will_renew, 'auto_renew_product_id', m.auto_renew_product_id,
                        'renewal_date', m.renewal_date, 'grace_period_expires_date', m.grace_period_expires_date,
                        'current_period_end', m.current_period_end, 'revoked_at', m.revoked_at, 'access_until', m.access_until,
+                       'active', appstore.is_active(statement_timestamp(), term.active_until), 'active_until', term.active_until,
                        'user_id', m.user_id, 'owner_since', m.owner_since)
                    ORDER BY m.started_at, m.original_transaction_id)
-            FROM appstore.contracts AS m WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = v_environment),
+            FROM appstore.contracts AS m
+            CROSS JOIN LATERAL (SELECT s.leeway FROM appstore.access_settings AS s WHERE s.is_only OFFSET 0) AS s
+            LEFT JOIN LATERAL (
+                SELECT c.is_upgraded FROM appstore.transactions AS c
+                WHERE c.transaction_id = m.current_transaction_id AND c.environment = m.environment OFFSET 0
+            ) AS c ON true
+            CROSS JOIN LATERAL appstore.active_until(
+                m.access_until, m.will_renew, m.status, m.revoked_at, c.is_upgraded, s.leeway) AS term (active_until)
+            WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = v_environment),
         'unmatched', (
             SELECT jsonb_agg(to_jsonb(u) - 'environment' ORDER BY u.purchase_date, u.transaction_id)
             FROM unnest(v_contracts) AS c (id)

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION appstore.find_events(
 RETURNS TABLE (event_id bigint, run integer, received_at timestamptz, settled_at timestamptz, source text, notification_type text, subtype text,
                environment text, bundle_id text, result appstore.result, reason text, attempts integer, transaction_id text,
                original_transaction_id text, user_id text, product_id text, entitlements text[], until timestamptz,
-               is_found boolean, is_cut boolean)
+               is_found boolean, is_cut boolean, is_active boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -19,7 +19,7 @@ BEGIN
     IF is_waiting THEN
         RETURN QUERY
         SELECT q.event_id, q.run, i.received_at, NULL::timestamptz, i.source, NULL, NULL, NULL, NULL, NULL::appstore.result, q.last_error,
-               q.attempts::integer, NULL, NULL, NULL, NULL, NULL::text[], NULL::timestamptz, true, false
+               q.attempts::integer, NULL, NULL, NULL, NULL, NULL::text[], NULL::timestamptz, true, false, NULL::boolean
         FROM (SELECT q.* FROM appstore.inbox_queue AS q WHERE before_event_id = 0 OR q.event_id < before_event_id
               ORDER BY q.event_id DESC LIMIT max_rows) AS q
         CROSS JOIN LATERAL (SELECT i.received_at, i.source FROM appstore.inbox AS i WHERE i.event_id = q.event_id OFFSET 0) AS i
@@ -69,11 +69,11 @@ BEGIN
     SELECT o.event_id, o.run, o.received_at, o.settled_at, o.source, o.notification_type, o.subtype, o.environment, o.bundle_id, o.result,
            o.reason, o.attempts, o.transaction_id, o.original_transaction_id, coalesce(terms.user_id, contract.user_id, charge.user_id),
            coalesce(terms.product_id, contract.product_id, charge.product_id), terms.entitlements, terms.until,
-           v_found[o.ordinality], v_is_cut AND o.ordinality = cardinality(v_outcomes)
+           v_found[o.ordinality], v_is_cut AND o.ordinality = cardinality(v_outcomes), terms.is_active
     FROM unnest(v_outcomes) WITH ORDINALITY AS o
     LEFT JOIN LATERAL (
         SELECT min(e.user_id) AS user_id, min(e.product_id) AS product_id, array_agg(e.entitlement ORDER BY e.entitlement) AS entitlements,
-               max(e.until) AS until
+               max(e.until) AS until, bool_or(appstore.is_active(statement_timestamp(), e.active_until)) AS is_active
         FROM appstore.entitlement_terms AS e
         WHERE e.original_transaction_id = o.original_transaction_id AND e.environment::text = o.environment
     ) AS terms ON true
@@ -97,7 +97,7 @@ COMMENT ON FUNCTION appstore.find_events IS
     'The events that meet every condition and were settled after one place and before another in the order of (settled_at, event_id), at most '
     'max_rows: the latest first, or the oldest first. The place of the last row of a page is before, or after, of the next one. '
     'is_waiting: events without outcome instead, the latest id first, to which no other condition applies. user_id is the owner today of the '
-    'contract that the event is about, else the user of the order; entitlements and until are what that contract gives today. A call checks '
+    'contract that the event is about, else the user of the order; entitlements, until and is_active are what that contract gives today. A call checks '
     '10,000 outcomes at most; where it ends there, its last row is the last one that was checked, with is_cut, and is_found is false if that does '
     'not meet the conditions. An event can appear with an earlier settled_at than others that were visible before: its transaction was committed '
     'later.';

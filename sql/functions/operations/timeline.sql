@@ -123,8 +123,11 @@ LANGUAGE sql STABLE AS $$
         ) AS o
         WHERE o.environment = entries_about.environment::text AND o.result IN ('unhandled', 'rejected', 'failed', 'discarded')
         UNION ALL -- 9. the end of access
-        SELECT DISTINCT t.until, NULL::timestamptz, NULL::bigint, CASE WHEN t.until > now() THEN 'access_will_end' ELSE 'access_ended' END,
-               NULL, t.product_id, NULL::uuid, t.user_id, CASE WHEN t.until <= now() THEN t.why_ended WHEN t.will_renew THEN 'will_renew' END, 10
+        SELECT DISTINCT t.active_until, NULL::timestamptz, NULL::bigint,
+               CASE WHEN appstore.is_active(now(), t.active_until) THEN 'access_will_end' ELSE 'access_ended' END,
+               NULL, t.product_id, NULL::uuid, t.user_id,
+               CASE WHEN t.until <= now() THEN appstore.access_state(now(), t.until, t.active_until, t.grace_from, t.why_ended)
+                    WHEN t.will_renew THEN 'will_renew' END, 10
         FROM appstore.entitlement_terms AS t
         WHERE t.environment = entries_about.environment AND t.original_transaction_id = entries_about.original_transaction_id
           AND t.until < 'infinity'

@@ -149,8 +149,8 @@ BEGIN
         FROM (SELECT DISTINCT format('(%s,%s)', floor(random() * v_blocks)::bigint, 1 + floor(random() * 64)::integer)::tid AS place
               FROM generate_series(1, 200 * v_wanted)) AS random
         CROSS JOIN LATERAL (SELECT m.* FROM appstore.contracts AS m WHERE m.ctid = random.place OFFSET 0) AS m
-        WHERE m.environment = p_environment AND m.bundle_id = p_bundle_id AND m.will_renew IS NOT NULL AND m.access_until > p_now
-          AND m.access_until < 'infinity'
+        WHERE m.environment = p_environment AND m.bundle_id = p_bundle_id AND m.will_renew IS NOT NULL
+          AND appstore.is_active(p_now, m.access_until) AND m.access_until < 'infinity'
         ORDER BY random()
     LOOP
         EXIT WHEN v_asked >= v_wanted;

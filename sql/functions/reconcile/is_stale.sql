@@ -5,7 +5,7 @@ LANGUAGE sql STABLE AS $$
     SELECT coalesce(
         CASE p_rule
             WHEN 'expired_silent' THEN
-                m.will_renew AND coalesce(m.status, 1) NOT IN (2, 3, 4, 5) AND m.revoked_at IS NULL
+                appstore.awaits_renewal(m.will_renew, m.status, m.revoked_at)
                 AND m.current_period_end <= p_now - interval '1 hour' AND m.access_until <= p_now - interval '1 hour'
             WHEN 'in_retry' THEN m.status IN (3, 4) AND m.current_period_end > p_now - interval '1441 hours' -- 60 days, and the hour of the question
             WHEN 'no_renewal_info' THEN

@@ -17,7 +17,7 @@ BEGIN
                                           n.offer_discount_type, n.currency) AS value,
                n.next_is_trial IS FALSE AND NOT n.next_is_refunded AS is_converted,
                n.next_is_trial IS FALSE AND n.next_is_refunded AS is_refunded,
-               n.next_is_trial IS NULL AND n.ended_at > now() AS is_open,
+               n.next_is_trial IS NULL AND appstore.is_active(now(), n.ended_at) AS is_open,
                n.original_transaction_id
         FROM appstore_reports.numbered AS n
         WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND n.is_trial

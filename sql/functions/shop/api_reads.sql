@@ -33,7 +33,9 @@ DECLARE
     v_key appstore.api_keys := appstore.authorize(key_hash, '{subscriptions:read}', ARRAY[api_subscription.environment]);
 BEGIN
     RETURN QUERY
-    SELECT m.user_id, m.bundle_id, m.product_id, m.product_type, m.status, clock_timestamp() < m.access_until,
+    SELECT m.user_id, m.bundle_id, m.product_id, m.product_type, m.status,
+           CASE WHEN m.access_until IS NOT NULL THEN appstore.is_active(statement_timestamp(), appstore.active_until(
+               m.access_until, m.will_renew, m.status, m.revoked_at, c.is_upgraded, s.leeway)) END,
            CASE WHEN isfinite(m.access_until) THEN m.access_until END, m.will_renew,
            CASE WHEN is_v1 THEN l.auto_renew_product_id ELSE m.auto_renew_product_id END,
            CASE WHEN is_v1 THEN l.expiration_intent ELSE m.expiration_intent END,
@@ -46,6 +48,11 @@ BEGIN
         WHERE r.original_transaction_id = m.original_transaction_id AND r.environment = m.environment AND r.bundle_id = m.bundle_id OFFSET 0
     ) AS l ON true
     CROSS JOIN LATERAL appstore.v1_counts(m, l) AS is_v1
+    CROSS JOIN LATERAL (SELECT s.leeway FROM appstore.access_settings AS s WHERE s.is_only OFFSET 0) AS s
+    LEFT JOIN LATERAL (
+        SELECT t.is_upgraded FROM appstore.transactions AS t
+        WHERE t.transaction_id = m.current_transaction_id AND t.environment = m.environment OFFSET 0
+    ) AS c ON true
     WHERE m.original_transaction_id = api_subscription.original_transaction_id AND m.environment = api_subscription.environment
       AND (v_key.bundle_ids IS NULL OR m.bundle_id = ANY (v_key.bundle_ids));
 END

@@ -95,7 +95,7 @@ func stateBadge(_ word: String) -> Markup {
         badge(.good, word)
     case "failed", "rejected", "disabled", "behind", "given_up", "refused", "missed", "refunded", "revoked":
         badge(.bad, word)
-    case "unhandled", "paused", "waiting", "grace_period", "billing_retry", "probe_failed", "later", "stopped", "partly_refunded":
+    case "unhandled", "paused", "waiting", "grace_period", "leeway", "billing_retry", "probe_failed", "later", "stopped", "partly_refunded":
         badge(.warning, word)
     default: badge(.neutral, word.shortened)
     }
