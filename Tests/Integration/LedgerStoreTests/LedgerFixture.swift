@@ -68,7 +68,7 @@ struct LedgerFixture {
         try await database.lines(
             """
             SELECT concat_ws(' ', original_transaction_id, coalesce(user_id, '-'), current_transaction_id,
-                             round(extract(epoch FROM access_until - '2026-01-01 00:00+00') / 86400, 2)::float8)
+                             round((extract(epoch FROM access_until) - extract(epoch FROM timestamptz '2026-01-01 00:00+00')) / 86400, 2)::float8)
             FROM appstore.contracts WHERE environment = \(environment)::appstore.environment ORDER BY original_transaction_id
             """
         )

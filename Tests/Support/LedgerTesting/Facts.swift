@@ -73,7 +73,7 @@ package enum Facts {
             if let revocationPercentage { members.append(("revocationPercentage", .number(JSONNumber(revocationPercentage)))) }
             if isUpgraded { members.append(("isUpgraded", .bool(true))) }
             var object = JSONObject(members)
-            for (name, value) in self.members { object[name] = value == .null ? nil : value }
+            for member in self.members.members { object[member.name] = member.value == .null ? nil : member.value }
             return try TransactionFact(
                 JWSTransactionDecodedPayload(object),
                 environment: environment,

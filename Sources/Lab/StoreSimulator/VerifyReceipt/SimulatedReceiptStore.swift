@@ -89,7 +89,5 @@ package struct SimulatedReceiptStore: Sendable {
 }
 
 extension AppReceipt {
-    fileprivate var hasSubscription: Bool {
-        purchases.contains { $0.productType.map { $0 == .autoRenewableSubscription } ?? ($0.webOrderLineItemID != nil) }
-    }
+    fileprivate var hasSubscription: Bool { purchases.contains { $0.productType == .autoRenewableSubscription } }
 }
