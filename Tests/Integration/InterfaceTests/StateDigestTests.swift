@@ -145,7 +145,7 @@ struct StateDigestTests {
                     "ownership_claims", "ownership_claims",
                 ]
             )
-            #expect(before.count == 8)
+            #expect(before.count == 9)
         }
     }
 
