@@ -411,7 +411,7 @@ let package = Package(
         .testTarget(
             name: "LedgerStoreTests",
             dependencies: [
-                "AppStore", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting",
+                "AppStore", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "Postgres", "PostgresTesting",
             ],
             path: "Tests/Integration/LedgerStoreTests"
         ),
@@ -422,7 +422,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Randomness", "AppStore", "Ledger", "LedgerTesting"],
+            dependencies: ["Randomness", "AppStore", "StrictJSON", "Ledger", "LedgerTesting"],
             path: "Tests/Unit/LedgerTests"
         ),
         .testTarget(

@@ -34,7 +34,7 @@ GRANT SELECT, UPDATE (run_at, attempts, is_isolated, blocked_since, last_error) 
 GRANT SELECT ON appstore.outcomes TO appstore_worker;
 GRANT SELECT, INSERT ON appstore.event_contracts TO appstore_worker;
 GRANT SELECT, INSERT (environment, notification_uuid, first_event_id) ON appstore.seen_notifications TO appstore_worker;
-GRANT SELECT, INSERT, UPDATE ON appstore.transactions, appstore.v1_renewals, appstore.refund_requests, appstore.client_posts
+GRANT SELECT, INSERT, UPDATE ON appstore.transactions, appstore.posted_types, appstore.v1_renewals, appstore.refund_requests, appstore.client_posts
     TO appstore_worker;
 GRANT SELECT, INSERT (kind, call_key, bundle_id, event_id, asked_by, fallback_source, deadline_at),
       UPDATE (asked_by, epoch, is_leased, run_at) ON appstore.outbox TO appstore_worker;
@@ -52,7 +52,8 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
               renewal_signed_date, renewal_hash)
     ON appstore.contracts TO appstore_worker;
-GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.apply_facts, appstore.record_refunds,
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.lacks_constants, appstore.join_constants,
+    appstore.with_type, appstore.apply_facts, appstore.record_refunds,
     appstore.record_found_statuses, appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
@@ -80,7 +81,7 @@ GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics, app
 
 -- What viewer and operator read: no body, no payload of a call, no hash of a key.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
-    appstore.seen_notifications, appstore.transactions, appstore.v1_renewals, appstore.refund_requests,
+    appstore.seen_notifications, appstore.transactions, appstore.posted_types, appstore.v1_renewals, appstore.refund_requests,
     appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consumption_counted, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
     appstore.owner_links, appstore.user_tokens, appstore.forgotten_users, appstore.contracts,
     appstore.effect_log, appstore.effects, appstore.products, appstore.access_settings, appstore.audit_log, appstore.retention, appstore.maintenance_state,

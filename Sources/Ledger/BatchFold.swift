@@ -1,9 +1,13 @@
+package import AppStore
+
 /// The facts of a batch of events, joined so that each row of the ledger is written once. It also derives each event's result from the
 /// result of the merge.
 package struct BatchFold: Sendable {
     /// In the order of processing.
     package let events: [EventFacts]
     package private(set) var transactions: [LedgerKey: TransactionRegister] = [:]
+    /// The types in posted receipts of charges that Apple's answer brings; of several the greatest, as in ``ReceiptHalf``.
+    package private(set) var postedTypes: [LedgerKey: ProductType] = [:]
     package private(set) var subscriptions: [LedgerKey: SubscriptionFact] = [:]
     package private(set) var legacyRenewals: [V1RenewalFact.Key: V1RenewalFact] = [:]
     package private(set) var posts: [ClientPost.Key: ClientPost] = [:]
@@ -41,6 +45,9 @@ package struct BatchFold: Sendable {
             if known.map({ $0 < fact.version }) ?? true { leadingReceipts[event.eventID, default: []].insert(fact.key) }
             add(TransactionRegister(fact), of: fact.key)
         }
+        for posted in event.postedTypes {
+            postedTypes[posted.key] = ReceiptHalf.greater(postedTypes[posted.key]?.rawValue, posted.type.rawValue).map(ProductType.init)
+        }
         if let fact = event.subscription {
             if let known = subscriptions[fact.key] {
                 if known.version < fact.version { leadingSubscriptions.insert(event.eventID) }
@@ -64,6 +71,11 @@ package struct BatchFold: Sendable {
 
     private mutating func add(_ register: TransactionRegister, of key: LedgerKey) {
         if transactions[key]?.join(register) == nil { transactions[key] = register }
+    }
+
+    /// Charges whose type may be one of a posted receipt: those that were posted, and those of which no JWS has a type.
+    package var typedByPosts: Set<LedgerKey> {
+        Set(postedTypes.keys).union(transactions.lazy.filter { $0.value.signedType == nil }.map(\.key))
     }
 
     /// The result of an event after the merge.

@@ -12,24 +12,31 @@ package protocol Charge {
     var productID: String { get }
     /// When the purchase was made. Of a copy it is the originalPurchaseDate: Apple gives the date of the restore as its purchaseDate.
     var purchaseDate: Timestamp { get }
-    /// The period that it pays; nil when it belongs to no contract, or does not say.
-    var lineItemID: String? { get }
+    /// The webOrderLineItemId: the period that it pays, if it is one.
+    var webOrderLineItemID: String? { get }
     /// Whether it is a period of an auto-renewable subscription.
     var isSubscription: Bool { get }
     var isConsumable: Bool { get }
 }
 
 extension Charge {
+    /// The period that it pays; nil when it is none, or does not say.
+    package var lineItemID: String? { isSubscription ? webOrderLineItemID : nil }
+
     /// The order number of the purchase when no token names an order; equal for all facts about the purchase.
-    package var periodNumber: UUID {
-        if let lineItemID {
+    package var periodNumber: UUID { periodNumber(isSubscription: isSubscription, isConsumable: isConsumable) }
+
+    /// The same, where other facts have the type.
+    func periodNumber(isSubscription: Bool, isConsumable: Bool) -> UUID {
+        if isSubscription, let lineItemID = webOrderLineItemID {
             return OrderNumber.ofPeriod(
                 environment: key.environment,
                 originalTransactionID: originalTransactionID,
                 webOrderLineItemID: lineItemID
             )
         }
-        return OrderNumber.ofCharge(environment: key.environment, transactionID: purchaseID)
+        let id = isSubscription || isConsumable ? key.id : originalTransactionID
+        return OrderNumber.ofCharge(environment: key.environment, transactionID: id)
     }
 
     /// The name of the purchase within its environment, in the subjects of effects: contract and period, or a transactionId.

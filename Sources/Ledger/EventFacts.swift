@@ -10,7 +10,8 @@ package struct EventFacts: Sendable {
     package var transaction: TransactionFact?
     /// Charges in a verified receipt, or in Apple's answer about one.
     package var receipts: [ReceiptFact] = []
-    /// Charges of a verified receipt that Apple is asked about. They are not merged, because Apple's answer brings them.
+    /// Charges of a verified receipt that Apple is asked about. Of these only the types are merged, because Apple's answer brings the rest:
+    /// it may know of a refund or of a family's purchase, and has no types.
     package var awaitedReceipts: [ReceiptFact] = []
     package var subscription: SubscriptionFact?
     package var legacyRenewals: [V1RenewalFact] = []
@@ -46,6 +47,11 @@ package struct EventFacts: Sendable {
     /// All charges in the event's receipt, whether this event or Apple's answer brings them into the ledger.
     package var allReceipts: [ReceiptFact] { receipts + awaitedReceipts }
 
+    /// The types of the charges that Apple's answer brings.
+    package var postedTypes: [(key: LedgerKey, type: ProductType)] {
+        awaitedReceipts.compactMap { fact in fact.content.productType.map { (fact.key, $0) } }
+    }
+
     /// The contracts that the event is about. Consumables have none: their charges are found by their own ids.
     package var contracts: Set<LedgerKey> {
         let charged = allReceipts.lazy.filter { $0.isSubscription || $0.content.productType != .consumable }
@@ -56,7 +62,7 @@ package struct EventFacts: Sendable {
     /// The contracts that a merge of the event locks first; a consumable's charge counts as one.
     package var lockedContracts: Set<LedgerKey> {
         var locked = contracts.union(posts.lazy.map(\.key.contract))
-        locked.formUnion(receipts.lazy.map { LedgerKey(environment: $0.key.environment, id: $0.originalTransactionID) })
+        locked.formUnion(allReceipts.lazy.map { LedgerKey(environment: $0.key.environment, id: $0.originalTransactionID) })
         if let subscription { locked.insert(subscription.key) }
         if let transaction { locked.insert(LedgerKey(environment: transaction.key.environment, id: transaction.originalTransactionID)) }
         return locked

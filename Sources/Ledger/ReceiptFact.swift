@@ -81,7 +81,7 @@ package struct ReceiptFact: Charge, Sendable {
 
     package var isConsumable: Bool { content.productType == .consumable }
 
-    package var lineItemID: String? { isSubscription ? content.webOrderLineItemID : nil }
+    package var webOrderLineItemID: String? { content.webOrderLineItemID }
 }
 
 extension ReceiptFact.Content {

@@ -8,7 +8,7 @@ package struct ReceiptHalf: Sendable {
     package private(set) var productType: ProductType?
     package private(set) var inAppOwnershipType: InAppOwnershipType?
     package private(set) var subscriptionGroupIdentifier: String?
-    /// Whether any fact says that the charge belongs to a contract.
+    /// Whether any fact says that the charge belongs to a contract. It counts only as long as no type is known.
     package private(set) var isSubscription: Bool
 
     package init(_ fact: ReceiptFact) {
@@ -29,7 +29,7 @@ package struct ReceiptHalf: Sendable {
     }
 
     /// Like PostgreSQL's `greatest(… COLLATE "C")`.
-    private static func greater(_ left: String?, _ right: String?) -> String? {
+    static func greater(_ left: String?, _ right: String?) -> String? {
         guard let left, let right else { return left ?? right }
         return left.utf8.lexicographicallyPrecedes(right.utf8) ? right : left
     }

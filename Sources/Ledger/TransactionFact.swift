@@ -39,7 +39,7 @@ package struct TransactionFact: Charge, Sendable {
 
     package var isConsumable: Bool { payload.type == .consumable }
 
-    package var lineItemID: String? { isSubscription ? payload.webOrderLineItemId : nil }
+    package var webOrderLineItemID: String? { payload.webOrderLineItemId }
 }
 
 /// A verified payload that lacks a member that the ledger needs.

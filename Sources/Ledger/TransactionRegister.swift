@@ -4,10 +4,13 @@ package import FoundationEssentials
 /// Everything known about a charge: a join, so that neither order nor repetition of facts changes it.
 ///
 /// It has two halves: facts from JWS and facts from receipts. Constants come from the JWS half if there is one. Expiry, revocation and
-/// upgrade come from the later half; on a tie, from the JWS half.
+/// upgrade come from the later half; on a tie, from the JWS half. A ``LastingMember`` that the newest JWS lacks comes from the newest one
+/// that has it.
 package struct TransactionRegister: Sendable {
     /// The JWS fact of the highest version, as a whole: a reversal must clear the earlier revocation.
     package private(set) var signed: TransactionFact?
+    /// For each lasting member that the JWS fact lacks, the one of the highest version that has it.
+    package private(set) var lasting: [LastingMember: TransactionFact] = [:]
     package private(set) var receipt: ReceiptHalf?
     /// The lowest date of any fact, in either half.
     package private(set) var firstSignedDate: Timestamp
@@ -41,7 +44,7 @@ package struct TransactionRegister: Sendable {
 
     /// Adds the facts of another register of the same charge.
     package mutating func join(_ other: TransactionRegister) {
-        if let fact = other.signed, signed.map({ $0.version < fact.version }) ?? true { signed = fact }
+        if let fact = other.signed { join(fact, other.lasting) }
         if let half = other.receipt {
             if receipt == nil { receipt = half } else { receipt?.join(half) }
         }
@@ -51,6 +54,38 @@ package struct TransactionRegister: Sendable {
         case (nil, let token): firstToken = token
         default: break
         }
+    }
+
+    private mutating func join(_ fact: TransactionFact, _ others: [LastingMember: TransactionFact]) {
+        guard let own = signed else {
+            (signed, lasting) = (fact, others)
+            return
+        }
+        let (older, newest) = own.version < fact.version ? (own, fact) : (fact, own)
+        let known = lasting
+        (signed, lasting) = (newest, [:])
+        for member in LastingMember.allCases where !member.isIn(newest.payload) {
+            let facts = [known[member], others[member], member.isIn(older.payload) ? older : nil].compactMap(\.self)
+            lasting[member] = facts.max { $0.version < $1.version }
+        }
+    }
+
+    /// The type that a JWS has, else one that a receipt has.
+    package var productType: ProductType? { signedType ?? receipt?.productType }
+
+    /// The type that a JWS has.
+    var signedType: ProductType? { signed?.payload.type ?? lasting[.productType]?.payload.type }
+
+    /// Whether it is a period of an auto-renewable subscription: the type says so or, as long as no type is known, other members.
+    package var isSubscription: Bool {
+        if let productType { return productType == .autoRenewableSubscription }
+        return signed?.isSubscription ?? receipt?.isSubscription ?? false
+    }
+
+    /// The number of the purchase, by the type that is known; like all constants from the JWS half if there is one.
+    package var periodNumber: UUID? {
+        let charge: (any Charge)? = signed ?? receipt?.latest
+        return charge?.periodNumber(isSubscription: isSubscription, isConsumable: productType == .consumable)
     }
 
     /// Whether expiry, revocation and upgrade come from the receipt half; else they come from the JWS half.

@@ -38,7 +38,7 @@ struct BatchApplication {
         }
         reversals = fold.refundStatements.values.filter { $0.key.environment == environment && $0.kind == .reversed }
             .compactMap { reversal in fold.notifications[reversal.key].map { (reversal.transactionID, $0) } }
-        transactions = ids(fold.transactions.keys).sorted()
+        transactions = ids(fold.transactions.keys).union(ids(fold.postedTypes.keys)).sorted()
         submitted = posted.sorted()
         locked = ids(fold.lockedContracts).sorted()
         candidates = transactionsOfContract.compactMap { contract, registers in

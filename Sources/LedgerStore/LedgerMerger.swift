@@ -56,6 +56,8 @@ package enum LedgerMerger {
                 merged.movedReceipts.insert(key)
             }
         }
+        pipeline.add(Array(fold.postedTypes), PostedTypeMerge.statement)
+        pipeline.add(Array(fold.typedByPosts), PostedTypeMerge.application)
         pipeline.add(Array(fold.posts.values), ClientPostMerge.statement)
     }
 

@@ -17,34 +17,27 @@ enum TransactionMerge {
             bundleIDs: rows.map { $0.constant({ $0.bundleID }, { $0.bundleID }) },
             productIDs: rows.map { $0.constant({ $0.productID }, { $0.productID }) },
             purchaseDates: rows.dates { $0.constant({ $0.purchaseDate }, { $0.purchaseDate }) },
-            originalPurchaseDates: rows.dates { $0.constant({ $0.payload.originalPurchaseDate }, { $0.content.originalPurchaseDate }) },
-            quantities: rows.map { $0.constant({ $0.payload.quantity }, { $0.content.quantity }) },
-            offerTypes: rows.map { $0.constant({ $0.payload.offerType?.rawValue }, { $0.content.offerType?.rawValue }) },
-            offerIdentifiers: rows.map { $0.constant({ $0.payload.offerIdentifier }, { $0.content.offerIdentifier }) },
-            offerDiscountTypes: rows.map {
-                $0.constant({ $0.payload.offerDiscountType?.rawValue }, { $0.content.offerDiscountType?.rawValue })
-            },
-            offerPeriods: rows.map { $0.payload?.offerPeriod },
-            storefronts: rows.map { $0.payload?.storefront },
-            storefrontIDs: rows.map { $0.payload?.storefrontId },
-            transactionReasons: rows.map { $0.payload?.transactionReason?.rawValue },
-            currencies: rows.map { $0.payload?.currency },
-            prices: rows.map { $0.payload?.price },
-            appTransactionIDs: rows.map { $0.payload?.appTransactionId },
+            originalPurchaseDates: rows.dates { $0.originalPurchaseDate },
+            quantities: rows.map(\.quantity),
+            offerTypes: rows.map(\.offerType),
+            offerIdentifiers: rows.map(\.offerIdentifier),
+            offerDiscountTypes: rows.map(\.offerDiscountType),
+            offerPeriods: rows.map(\.offerPeriod),
+            storefronts: rows.map(\.storefront),
+            storefrontIDs: rows.map(\.storefrontID),
+            transactionReasons: rows.map(\.transactionReason),
+            currencies: rows.map(\.currency),
+            prices: rows.map(\.price),
+            appTransactionIDs: rows.map(\.appTransactionID),
             billingPlanTypes: rows.map { $0.payload?.billingPlanType?.rawValue },
-            periodNos: rows.map { $0.constant({ $0.periodNumber }, { $0.periodNumber }) },
-            // Those of the JWS half if there is one; else of any receipt that has them.
-            productTypes: rows.map { $0.constant({ $0.payload.type?.rawValue }, gathered: { $0.productType?.rawValue }) },
-            inAppOwnershipTypes: rows.map {
-                $0.constant({ $0.payload.inAppOwnershipType?.rawValue }, gathered: { $0.inAppOwnershipType?.rawValue })
-            },
-            subscriptionGroupIdentifiers: rows.map {
-                $0.constant({ $0.payload.subscriptionGroupIdentifier }, gathered: { $0.subscriptionGroupIdentifier })
-            },
-            isSubscription: rows.map { $0.constant({ $0.isSubscription }, gathered: { $0.isSubscription }) },
+            periodNos: rows.map(\.register.periodNumber),
+            productTypes: rows.map { $0.register.productType?.rawValue },
+            inAppOwnershipTypes: rows.map(\.inAppOwnershipType),
+            subscriptionGroupIdentifiers: rows.map(\.subscriptionGroupIdentifier),
+            isSubscription: rows.map(\.register.isSubscription),
             // For a charge without a JWS, the first token: later receipts do not change it.
             appAccountTokens: rows.map { row in
-                row.constant({ OrderNumber.named(by: $0.payload.appAccountToken) }, gathered: { _ in row.register.firstToken?.token })
+                row.constant({ OrderNumber.named(by: $0.payload.appAccountToken) }, { _ in row.register.firstToken?.token })
             },
             // Those of the half that states them; only a JWS has the extent of a refund, whichever half reports the refund.
             expiresDates: rows.dates { $0.state({ $0.payload.expiresDate }, { $0.expiresDate }) },
@@ -65,7 +58,8 @@ enum TransactionMerge {
             firstSignedDates: rows.dates { $0.register.firstSignedDate },
             firstTokens: rows.map { $0.register.firstToken?.token },
             firstTokenSignedDates: rows.dates { $0.firstTokenVersion?.signedDate },
-            firstTokenHashes: rows.map { $0.firstTokenVersion?.hash }
+            firstTokenHashes: rows.map { $0.firstTokenVersion?.hash },
+            known: rows.map(\.known)
         )
     }
 }

@@ -1,5 +1,7 @@
 import AppStore
 import Ledger
+import Postgres
+import StrictJSON
 
 /// One charge's register as a row of `transactions`: how a column gets its value from the two halves.
 struct TransactionRow: Sendable {
@@ -17,9 +19,18 @@ struct TransactionRow: Sendable {
         if let signed = register.signed { ofJWS(signed) } else { register.receipt.flatMap { ofReceipt($0.latest) } }
     }
 
-    /// Constants that only some forms of a receipt have; they are kept from any of them.
-    func constant<Value>(_ ofJWS: (TransactionFact) -> Value?, gathered: (ReceiptHalf) -> Value?) -> Value? {
-        if let signed = register.signed { ofJWS(signed) } else { register.receipt.flatMap(gathered) }
+    /// The version of each lasting member that the newest JWS lacks and that is known, null where only receipts have it; nil for most rows.
+    var known: JSONText? {
+        guard let signed = register.signed, register.receipt != nil || !register.lasting.isEmpty else { return nil }
+        let members = LastingMember.allCases.compactMap { member -> (String, JSONValue)? in
+            if let version = register.lasting[member]?.version {
+                let date = JSONNumber(version.signedDate.millisecondsSince1970)
+                return (member.rawValue, .array([.number(date), .string(version.hash.hexadecimal)]))
+            }
+            guard let receipts = register.receipt, !member.isIn(signed.payload), member.isIn(receipts) else { return nil }
+            return (member.rawValue, .null)
+        }
+        return members.isEmpty ? nil : JSONText(JSONSerializer.text(JSONObject(members)))
     }
 
     func state<Value>(_ ofJWS: (TransactionFact) -> Value?, _ ofReceipt: (ReceiptFact.Content) -> Value?) -> Value? {
@@ -35,5 +46,54 @@ struct TransactionRow: Sendable {
     var firstTokenVersion: Version? {
         guard let version = register.firstToken?.version, version != register.signed?.version else { return nil }
         return version
+    }
+}
+
+/// The members that cannot change.
+extension TransactionRow {
+    var originalPurchaseDate: Timestamp? {
+        lasting(.originalPurchaseDate, { $0.originalPurchaseDate }, { $0.latest.content.originalPurchaseDate })
+    }
+    var quantity: Int32? { lasting(.quantity, { $0.quantity }, { $0.latest.content.quantity }) }
+    var offerType: Int32? { lasting(.offerType, { $0.offerType?.rawValue }, { $0.latest.content.offerType?.rawValue }) }
+    var offerIdentifier: String? { lasting(.offerIdentifier, { $0.offerIdentifier }, { $0.latest.content.offerIdentifier }) }
+    var offerDiscountType: String? {
+        lasting(.offerDiscountType, { $0.offerDiscountType?.rawValue }, { $0.latest.content.offerDiscountType?.rawValue })
+    }
+    var offerPeriod: String? { lasting(.offerPeriod) { $0.offerPeriod } }
+    var storefront: String? { lasting(.storefront) { $0.storefront } }
+    var storefrontID: String? { lasting(.storefrontID) { $0.storefrontId } }
+    var transactionReason: String? { lasting(.transactionReason) { $0.transactionReason?.rawValue } }
+    var currency: String? { lasting(.currency) { $0.currency } }
+    var price: Int64? { lasting(.price) { $0.price } }
+    var appTransactionID: String? { lasting(.appTransactionID) { $0.appTransactionId } }
+    var inAppOwnershipType: String? {
+        lasting(.inAppOwnershipType, { $0.inAppOwnershipType?.rawValue }, { $0.inAppOwnershipType?.rawValue })
+    }
+    var subscriptionGroupIdentifier: String? {
+        lasting(.subscriptionGroupIdentifier, { $0.subscriptionGroupIdentifier }, { $0.subscriptionGroupIdentifier })
+    }
+
+    /// A member that cannot change: that of the newest JWS that has it. Without a JWS it comes from receipts, and also where no JWS has it, if
+    /// receipts count for it then.
+    private func lasting<Value>(
+        _ member: LastingMember,
+        _ ofJWS: (JWSTransactionDecodedPayload) -> Value?,
+        _ ofReceipts: (ReceiptHalf) -> Value? = { _ in nil }
+    ) -> Value? {
+        if let signed = register.signed {
+            if let value = ofJWS(signed.payload) { return value }
+            if let fact = register.lasting[member] { return ofJWS(fact.payload) }
+        }
+        guard let receipts = register.receipt, register.signed == nil || member.isIn(receipts) else { return nil }
+        return ofReceipts(receipts)
+    }
+}
+
+extension [UInt8] {
+    /// Two lower-case digits for each byte, as PostgreSQL's `encode` writes them.
+    fileprivate var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

@@ -6,6 +6,9 @@
 -- half where there is one, the state (expiry, revocation) of the later half. t is the row in the table, excluded the register of the batch,
 -- which the worker has folded by the same rules.
 --
+-- Where one of the two lacks a member that cannot change and that the other has, appstore.join_constants joins these members (flag.joined).
+-- A type that another statement has may make a purchase of another number: appstore.with_type.
+--
 -- One statement merges both halves in one pass in key order: with two passes, two batches that meet would lock rows in different orders.
 -- COLLATE "C" is the order of the keys in every statement that locks them, whatever the collation of the database is.
 -- unnest is in the select list because PostgreSQL would materialise a function in FROM column by column, which takes twice as long.
@@ -19,7 +22,7 @@ INSERT INTO appstore.transactions AS t (
     expires_date, revocation_date, revocation_reason, is_upgraded,
     revocation_type, revocation_percentage, signed_date, payload_hash,
     receipt_date, receipt_hash, receipt_expires_date, receipt_revocation_date, receipt_revocation_reason, receipt_is_upgraded,
-    first_signed_date, first_token, first_token_signed_date, first_token_hash, order_no
+    first_signed_date, first_token, first_token_signed_date, first_token_hash, known, order_no
 )
 SELECT u.*, u.period_no -- the value that derive_ledger gives a renewal, which saves a second write of the row
 FROM (
@@ -71,7 +74,8 @@ FROM (
            unnest(:first_signed_dates::timestamptz[]) AS first_signed_date,
            unnest(:first_tokens::uuid[]) AS first_token,
            unnest(:first_token_signed_dates::timestamptz[]) AS first_token_signed_date,
-           unnest(:first_token_hashes::bytea[]) AS first_token_hash
+           unnest(:first_token_hashes::bytea[]) AS first_token_hash,
+           unnest(:known::jsonb[]) AS known
 ) AS u
 ORDER BY u.environment, u.transaction_id
 ON CONFLICT (environment, transaction_id) DO UPDATE
@@ -83,7 +87,8 @@ SET (
     expires_date, revocation_date, revocation_reason, is_upgraded,
     revocation_type, revocation_percentage, signed_date, payload_hash,
     receipt_date, receipt_hash, receipt_expires_date, receipt_revocation_date, receipt_revocation_reason, receipt_is_upgraded,
-    first_signed_date, first_token, first_token_signed_date, first_token_hash, token_changed, left_token
+    first_signed_date, first_token, first_token_signed_date, first_token_hash, token_changed, left_token,
+    known
 ) = (
     SELECT -- Constants: those of the newest JWS, or of the newest receipt as long as there is no JWS.
            CASE WHEN flag.newer_constants THEN excluded.original_transaction_id ELSE t.original_transaction_id END,
@@ -91,36 +96,59 @@ SET (
            CASE WHEN flag.newer_constants THEN excluded.bundle_id ELSE t.bundle_id END,
            CASE WHEN flag.newer_constants THEN excluded.product_id ELSE t.product_id END,
            CASE WHEN flag.newer_constants THEN excluded.purchase_date ELSE t.purchase_date END,
-           CASE WHEN flag.newer_constants THEN excluded.original_purchase_date ELSE t.original_purchase_date END,
-           CASE WHEN flag.newer_constants THEN excluded.quantity ELSE t.quantity END,
-           CASE WHEN flag.newer_constants THEN excluded.offer_type ELSE t.offer_type END,
-           CASE WHEN flag.newer_constants THEN excluded.offer_identifier ELSE t.offer_identifier END,
-           CASE WHEN flag.newer_constants THEN excluded.offer_discount_type ELSE t.offer_discount_type END,
-           CASE WHEN flag.newer_constants THEN excluded.offer_period ELSE t.offer_period END,
-           CASE WHEN flag.newer_constants THEN excluded.storefront ELSE t.storefront END,
-           CASE WHEN flag.newer_constants THEN excluded.storefront_id ELSE t.storefront_id END,
-           CASE WHEN flag.newer_constants THEN excluded.transaction_reason ELSE t.transaction_reason END,
-           CASE WHEN flag.newer_constants THEN excluded.currency ELSE t.currency END,
-           CASE WHEN flag.newer_constants THEN excluded.price ELSE t.price END,
-           CASE WHEN flag.newer_constants THEN excluded.app_transaction_id ELSE t.app_transaction_id END,
+           CASE WHEN flag.is_joined THEN (flag.joined).original_purchase_date
+                WHEN flag.newer_constants THEN excluded.original_purchase_date ELSE t.original_purchase_date END,
+           CASE WHEN flag.is_joined THEN (flag.joined).quantity
+                WHEN flag.newer_constants THEN excluded.quantity ELSE t.quantity END,
+           CASE WHEN flag.is_joined THEN (flag.joined).offer_type
+                WHEN flag.newer_constants THEN excluded.offer_type ELSE t.offer_type END,
+           CASE WHEN flag.is_joined THEN (flag.joined).offer_identifier
+                WHEN flag.newer_constants THEN excluded.offer_identifier ELSE t.offer_identifier END,
+           CASE WHEN flag.is_joined THEN (flag.joined).offer_discount_type
+                WHEN flag.newer_constants THEN excluded.offer_discount_type ELSE t.offer_discount_type END,
+           CASE WHEN flag.is_joined THEN (flag.joined).offer_period
+                WHEN flag.newer_constants THEN excluded.offer_period ELSE t.offer_period END,
+           CASE WHEN flag.is_joined THEN (flag.joined).storefront
+                WHEN flag.newer_constants THEN excluded.storefront ELSE t.storefront END,
+           CASE WHEN flag.is_joined THEN (flag.joined).storefront_id
+                WHEN flag.newer_constants THEN excluded.storefront_id ELSE t.storefront_id END,
+           CASE WHEN flag.is_joined THEN (flag.joined).transaction_reason
+                WHEN flag.newer_constants THEN excluded.transaction_reason ELSE t.transaction_reason END,
+           CASE WHEN flag.is_joined THEN (flag.joined).currency
+                WHEN flag.newer_constants THEN excluded.currency ELSE t.currency END,
+           CASE WHEN flag.is_joined THEN (flag.joined).price
+                WHEN flag.newer_constants THEN excluded.price ELSE t.price END,
+           CASE WHEN flag.is_joined THEN (flag.joined).app_transaction_id
+                WHEN flag.newer_constants THEN excluded.app_transaction_id ELSE t.app_transaction_id END,
            CASE WHEN flag.newer_constants THEN excluded.billing_plan_type ELSE t.billing_plan_type END,
-           CASE WHEN flag.newer_constants THEN excluded.period_no ELSE t.period_no END,
+           CASE WHEN flag.is_joined THEN (flag.joined).period_no
+                WHEN flag.no_jws AND (t.product_type, t.is_subscription) IS DISTINCT FROM (excluded.product_type, excluded.is_subscription)
+                THEN (appstore.with_type(CASE WHEN flag.newer_constants THEN excluded ELSE t END,
+                                         greatest(t.product_type, excluded.product_type), t.is_subscription OR excluded.is_subscription)).period_no
+                WHEN flag.newer_constants THEN excluded.period_no ELSE t.period_no END,
            -- The contract that the transaction leaves is kept, because its access must be derived again.
            CASE WHEN flag.newer_constants AND excluded.original_transaction_id <> t.original_transaction_id
                 THEN t.original_transaction_id ELSE t.left_contract END,
 
            -- Constants that only some forms of a receipt have: without a JWS, a value of any receipt is kept.
-           CASE WHEN flag.newer_jws THEN excluded.product_type
+           CASE WHEN flag.is_joined THEN (flag.joined).product_type
+                WHEN flag.newer_jws THEN excluded.product_type
                 WHEN flag.no_jws THEN greatest(t.product_type, excluded.product_type) ELSE t.product_type END,
-           CASE WHEN flag.newer_jws THEN excluded.in_app_ownership_type
+           CASE WHEN flag.is_joined THEN (flag.joined).in_app_ownership_type
+                WHEN flag.newer_jws THEN excluded.in_app_ownership_type
                 WHEN flag.no_jws THEN greatest(t.in_app_ownership_type, excluded.in_app_ownership_type)
                 ELSE t.in_app_ownership_type END,
-           CASE WHEN flag.newer_jws THEN excluded.subscription_group_identifier
+           CASE WHEN flag.is_joined THEN (flag.joined).subscription_group_identifier
+                WHEN flag.newer_jws THEN excluded.subscription_group_identifier
                 WHEN flag.no_jws
                 THEN greatest(t.subscription_group_identifier, excluded.subscription_group_identifier)
                 ELSE t.subscription_group_identifier END,
-           CASE WHEN flag.newer_jws THEN excluded.is_subscription
-                WHEN flag.no_jws THEN t.is_subscription OR excluded.is_subscription ELSE t.is_subscription END,
+           -- Its type says whether it is a subscription; without one, any receipt.
+           CASE WHEN flag.is_joined THEN (flag.joined).is_subscription
+                WHEN flag.newer_jws THEN excluded.is_subscription
+                WHEN flag.no_jws THEN coalesce(greatest(t.product_type, excluded.product_type) = 'Auto-Renewable Subscription',
+                                               t.is_subscription OR excluded.is_subscription)
+                ELSE t.is_subscription END,
            -- Without a JWS, the token is the first one.
            CASE WHEN flag.newer_jws THEN excluded.app_account_token
                 WHEN flag.no_jws AND flag.earlier_token THEN excluded.first_token ELSE t.app_account_token END,
@@ -156,30 +184,40 @@ SET (
                 THEN coalesce(excluded.first_token_hash, CASE WHEN NOT flag.newer_jws THEN excluded.payload_hash END)
                 ELSE coalesce(t.first_token_hash, CASE WHEN flag.newer_jws AND t.first_token IS NOT NULL THEN t.payload_hash END) END,
            flag.token_changed,
-           CASE WHEN flag.token_changed THEN t.first_token END
+           CASE WHEN flag.token_changed THEN t.first_token END,
+           CASE WHEN flag.is_joined THEN (flag.joined).known ELSE t.known END
     FROM (
-        SELECT half.*,
-               half.newer_jws OR (half.newer_receipt AND t.signed_date IS NULL) AS newer_constants,
+        SELECT gap.*,
+               gap.newer_jws OR (gap.newer_receipt AND t.signed_date IS NULL) AS newer_constants,
                -- greatest ignores nulls.
-               (half.newer_jws AND coalesce(excluded.signed_date >= greatest(t.receipt_date, excluded.receipt_date), true))
-               OR (half.newer_receipt AND coalesce(excluded.receipt_date > greatest(t.signed_date, excluded.signed_date), true))
+               (gap.newer_jws AND coalesce(excluded.signed_date >= greatest(t.receipt_date, excluded.receipt_date), true))
+               OR (gap.newer_receipt AND coalesce(excluded.receipt_date > greatest(t.signed_date, excluded.signed_date), true))
                    AS newer_state,
-               (half.earlier_token AND excluded.first_token IS DISTINCT FROM t.first_token)
-               OR t.is_purchased <> (CASE WHEN half.newer_jws THEN excluded.in_app_ownership_type
-                                          WHEN half.no_jws THEN greatest(t.in_app_ownership_type, excluded.in_app_ownership_type)
+               (gap.earlier_token AND excluded.first_token IS DISTINCT FROM t.first_token)
+               OR t.is_purchased <> (CASE WHEN gap.is_joined THEN (gap.joined).in_app_ownership_type
+                                          WHEN gap.newer_jws THEN excluded.in_app_ownership_type
+                                          WHEN gap.no_jws THEN greatest(t.in_app_ownership_type, excluded.in_app_ownership_type)
                                           ELSE t.in_app_ownership_type END IS DISTINCT FROM 'FAMILY_SHARED') AS token_changed
         FROM (
-            SELECT appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash) AS newer_jws,
-                   appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash) AS newer_receipt,
-                   excluded.first_token IS NOT NULL
-                   AND (t.first_token IS NULL
-                        OR appstore.is_newer(
-                            coalesce(t.first_token_signed_date, t.signed_date), coalesce(t.first_token_hash, t.payload_hash),
-                            coalesce(excluded.first_token_signed_date, excluded.signed_date),
-                            coalesce(excluded.first_token_hash, excluded.payload_hash))) AS earlier_token,
-                   t.signed_date IS NULL AND excluded.signed_date IS NULL AS no_jws
+            SELECT half.*, CASE WHEN half.is_joined THEN appstore.join_constants(t, excluded) END AS joined
+            FROM (
+                SELECT appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash) AS newer_jws,
+                       appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash) AS newer_receipt,
+                       excluded.first_token IS NOT NULL
+                       AND (t.first_token IS NULL
+                            OR appstore.is_newer(
+                                coalesce(t.first_token_signed_date, t.signed_date), coalesce(t.first_token_hash, t.payload_hash),
+                                coalesce(excluded.first_token_signed_date, excluded.signed_date),
+                                coalesce(excluded.first_token_hash, excluded.payload_hash))) AS earlier_token,
+                       t.signed_date IS NULL AND excluded.signed_date IS NULL AS no_jws,
+                       (t.signed_date IS NOT NULL OR excluded.signed_date IS NOT NULL)
+                       AND (t.known IS NOT NULL OR excluded.known IS NOT NULL
+                            OR CASE WHEN appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash)
+                                    THEN appstore.lacks_constants(excluded, t) ELSE appstore.lacks_constants(t, excluded) END) AS is_joined
+                OFFSET 0
+            ) AS half
             OFFSET 0
-        ) AS half
+        ) AS gap
         OFFSET 0
     ) AS flag
 )
@@ -194,9 +232,12 @@ WHERE appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_da
                 coalesce(excluded.first_token_signed_date, excluded.signed_date),
                 coalesce(excluded.first_token_hash, excluded.payload_hash))))
    OR (t.signed_date IS NULL AND excluded.signed_date IS NULL
-       AND ((excluded.is_subscription AND NOT t.is_subscription)
+       AND ((excluded.is_subscription AND NOT t.is_subscription AND coalesce(t.product_type, excluded.product_type) IS NULL)
             OR (t.product_type, t.in_app_ownership_type, t.subscription_group_identifier)
                IS DISTINCT FROM (greatest(t.product_type, excluded.product_type),
                                  greatest(t.in_app_ownership_type, excluded.in_app_ownership_type),
                                  greatest(t.subscription_group_identifier, excluded.subscription_group_identifier))))
+   OR (t.signed_date IS NOT NULL
+       AND (t.known IS NOT NULL OR excluded.known IS NOT NULL OR appstore.lacks_constants(t, excluded))
+       AND appstore.join_constants(t, excluded) IS DISTINCT FROM t)
 RETURNING t.environment::text, t.transaction_id, t.payload_hash, t.receipt_hash;

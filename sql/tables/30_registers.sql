@@ -71,6 +71,7 @@ CREATE TABLE appstore.transactions (
     receipt_revocation_reason     integer,
     receipt_is_upgraded           boolean,
     left_contract                 text        COLLATE "C",
+    known                         jsonb,
     PRIMARY KEY (transaction_id, environment),
     CONSTRAINT transactions_first_not_after_last CHECK (first_signed_date <= greatest(signed_date, receipt_date)),
     CONSTRAINT transactions_first_token_whole CHECK (
@@ -86,7 +87,8 @@ CREATE TABLE appstore.transactions (
 COMMENT ON TABLE appstore.transactions IS
     'The latest state of each transaction from Apple. It has two halves, each replaced as a whole by a newer fact of its kind: the JWS half '
     '(signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; '
-    'expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie.';
+    'expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie. What cannot change (known lists it) '
+    'stays when a newer fact does not have it.';
 COMMENT ON COLUMN appstore.transactions.purchase_date IS
     'When it was bought. Of a copy of what is kept the originalPurchaseDate: Apple gives the date of the restore as its purchaseDate.';
 COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
@@ -117,6 +119,11 @@ COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables
 COMMENT ON COLUMN appstore.transactions.left_contract IS
     'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on '
     'the order of arrival and is not part of the state.';
+COMMENT ON COLUMN appstore.transactions.known IS
+    'Where the newest JWS lacks members that cannot change and are known, a member for each, by its column: [signed_date in milliseconds, '
+    'payload_hash] of the newest JWS that has it, null where only receipts have it. Null in most transactions. Such members are product_type, '
+    'in_app_ownership_type, subscription_group_identifier, quantity, original_purchase_date, price, currency, storefront, storefront_id, '
+    'transaction_reason, offer_type, offer_identifier, offer_discount_type, offer_period and app_transaction_id.';
 -- The current period of a contract, and its history. With all columns of the order: a sort would read every charge of the contract.
 CREATE INDEX transactions_by_contract ON appstore.transactions
     (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);
@@ -135,6 +142,16 @@ CREATE INDEX transactions_by_expiry ON appstore.transactions ((expires_date AT T
 CREATE INDEX transactions_by_later_token ON appstore.transactions (app_account_token) WHERE app_account_token <> first_token;
 CREATE INDEX transactions_of_later_token ON appstore.transactions (original_transaction_id)
     WHERE app_account_token <> first_token;
+
+CREATE TABLE appstore.posted_types (
+    environment    appstore.environment NOT NULL,
+    transaction_id text NOT NULL COLLATE "C",
+    product_type   text NOT NULL COLLATE "C",
+    PRIMARY KEY (transaction_id, environment)
+);
+COMMENT ON TABLE appstore.posted_types IS
+    'The product types in posted receipts whose transactions come from Apple''s answer, which has no types. Of several types of a transaction the '
+    'bytewise greatest. A type counts as one of a receipt: appstore.transactions has it as soon as it has the transaction.';
 
 CREATE TABLE appstore.v1_renewals (
     environment                appstore.environment NOT NULL,

@@ -79,6 +79,7 @@ struct LedgerFixture {
         var lines: [String] = []
         for (table, hidden, order) in [
             ("transactions", "'{left_contract}'", "environment, transaction_id"),
+            ("posted_types", "'{}'", "environment, transaction_id"),
             ("v1_renewals", "'{}'", "environment, original_transaction_id, bundle_id"),
             ("client_posts", "'{post_id}'", "environment, original_transaction_id, user_id, is_receipt, transaction_id"),
             ("refund_requests", "'{left_transaction_id}'", "environment, notification_uuid"),

@@ -32,18 +32,20 @@ extension PlanCase {
         WHERE call_id = ANY (ARRAY(SELECT call_id FROM appstore.outbox WHERE state = 'open' ORDER BY call_id LIMIT 10));
         """
 
-    /// A client post of a known contract's charge and a later one, with the state of the renewal and a call to Apple.
+    /// A client post of a known contract's charge and a later one, also as if Apple's answer brought it, with a renewal and a call to Apple.
     private static func receipt(of customer: Int) throws -> EventFacts {
         let contract = "\(customer)"
         let known = Facts.Charge(contract, onDay: 1).with { $0.contract = contract }
         let later = Facts.Charge("\(70_000_000 + customer)", onDay: 61).with { $0.contract = contract }
         let eventID = Int64(customer)
-        return Facts.receiptEvent(
+        var event = Facts.receiptEvent(
             eventID,
             receipts: [known, later].map { $0.receipt(.signedReceipt, onDay: 62) },
             renewals: [try Facts.legacyRenewal(contract, onDay: 62)],
             posts: [Facts.receiptPost(contract, by: "another user \(customer)", naming: later.id, onDay: 62, eventID: eventID)],
             calls: [OutboundCall(kind: "verify_receipt", key: "asked \(customer)", bundleID: "b", eventID: eventID)]
         )
+        event.awaitedReceipts = [later.receipt(.signedReceipt, onDay: 62)]
+        return event
     }
 }

@@ -88,6 +88,8 @@ enum PlanScene {
         INSERT INTO appstore.v1_renewals (environment, original_transaction_id, bundle_id, provenance, auto_renew_status, stated_at,
                                               fact_hash)
         SELECT 'Production', n::text, 'b', 'v1', 1, '2026-01-01', '\\x01' FROM customers(n);
+        INSERT INTO appstore.posted_types (environment, transaction_id, product_type)
+        SELECT 'Production', n::text, 'Auto-Renewable Subscription' FROM customers(n);
         INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id)
         SELECT 'Production', n::text, n FROM customers(n);
         INSERT INTO appstore.outbox (kind, call_key, bundle_id, event_id, deadline_at, run_at, state, settled_at)

@@ -29,7 +29,7 @@ struct CoreLedger {
                 versions(of: register.signed?.version, "signed_date", "payload_hash")
                     + versions(of: register.receipt?.latest.version, "receipt_date", "receipt_hash") + [
                         ("first_signed_date", text(register.firstSignedDate)), ("first_token", register.firstToken?.token.text),
-                        ("period_no", (register.signed?.periodNumber ?? register.receipt?.latest.periodNumber)?.text),
+                        ("period_no", register.periodNumber?.text),
                     ]
             )
         }

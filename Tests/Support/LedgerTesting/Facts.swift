@@ -1,7 +1,7 @@
 package import AppStore
 package import FoundationEssentials
 package import Ledger
-import StrictJSON
+package import StrictJSON
 
 /// Facts made by hand, for tests without verification.
 package enum Facts {
@@ -30,6 +30,8 @@ package enum Facts {
         package var revocationPercentage: Int64?
         package var isUpgraded = false
         package var environment = AppStoreEnvironment.production
+        /// Further members of the payload, by Apple's names, or others in the place of those above; null removes one.
+        package var members = JSONObject()
 
         package init(_ id: String, onDay day: Double, token: UUID? = nil) {
             self.id = id
@@ -70,7 +72,8 @@ package enum Facts {
             if let revocationDay { members.append(("revocationDate", .number(JSONNumber(day(revocationDay))))) }
             if let revocationPercentage { members.append(("revocationPercentage", .number(JSONNumber(revocationPercentage)))) }
             if isUpgraded { members.append(("isUpgraded", .bool(true))) }
-            let object = JSONObject(members)
+            var object = JSONObject(members)
+            for member in self.members.members { object[member.name] = member.value == .null ? nil : member.value }
             return try TransactionFact(
                 JWSTransactionDecodedPayload(object),
                 environment: environment,
@@ -79,15 +82,19 @@ package enum Facts {
         }
     }
 
-    /// A charge for tests of version, token and revocation only.
+    /// A charge for tests of version, token, revocation and absent members only.
     package static func transaction(
         _ id: String,
         signedDate: Int64,
         hash: UInt8 = 0,
         token: UUID? = nil,
-        revocationDate: Int64? = nil
+        revocationDate: Int64? = nil,
+        without members: Set<String> = []
     ) throws -> TransactionFact {
-        let charge = Charge(id, onDay: 0, token: token).with { $0.revocationDay = revocationDate.map { Double($0 - start) / 86_400_000 } }
+        let charge = Charge(id, onDay: 0, token: token).with { charge in
+            charge.revocationDay = revocationDate.map { Double($0 - start) / 86_400_000 }
+            for member in members { charge.members[member] = .null }
+        }
         return try TransactionFact(
             charge.fact().payload,
             environment: charge.environment,

@@ -1,6 +1,7 @@
 import AppStore
 import Ledger
 import LedgerTesting
+import StrictJSON
 import Testing
 
 struct BatchFoldTests {
@@ -38,6 +39,27 @@ struct BatchFoldTests {
         let fold = BatchFold(events)
         let results = events.map { fold.result(of: $0, after: resultOnEmptyLedger(fold)) }
         #expect(results == [.applied, .superseded, .duplicate, .noEffect])
+    }
+
+    @Test func `types of posted receipts count for what was posted, and for charges of which no JWS has a type`() throws {
+        let kept = Facts.Charge(product: "lifetime", "1000", type: .nonConsumable, onDay: 0)
+        let coins = Facts.Charge(product: "coins", "2000", type: .consumable, onDay: 0)
+        func posted(_ id: Int64, _ charges: Facts.Charge...) -> EventFacts {
+            var event = Facts.receiptEvent(id)
+            event.awaitedReceipts = charges.map { $0.receipt(.signedReceipt, onDay: 1) }
+            return event
+        }
+        let fold = BatchFold([
+            posted(1, kept, coins), posted(2, kept.with { $0.type = .consumable }),
+            Facts.receiptEvent(3, receipts: [Facts.Charge("3000", onDay: 0).receipt(.inApp, onDay: 1)]),
+            Facts.event(4, transaction: try Facts.Charge("4000", onDay: 0).fact()),
+            Facts.event(5, transaction: try Facts.Charge("5000", onDay: 0).with { $0.members["type"] = .null }.fact()),
+        ])
+        func key(_ id: String) -> LedgerKey { LedgerKey(environment: .production, id: id) }
+        #expect(fold.postedTypes == [key("1000"): .nonConsumable, key("2000"): .consumable], "of two types the bytewise greatest")
+        #expect(fold.typedByPosts == Set(["1000", "2000", "3000", "5000"].map(key)))
+        #expect(fold.transactions.keys.map(\.id).sorted() == ["3000", "4000", "5000"])
+        #expect(fold.lockedContracts.contains(key("2000")), "also the contract of a consumable")
     }
 
     @Test func `an older event that comes first is applied, as is the newer one after it`() throws {

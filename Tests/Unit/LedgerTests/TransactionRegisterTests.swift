@@ -3,6 +3,7 @@ import FoundationEssentials
 import Ledger
 import LedgerTesting
 import Randomness
+import StrictJSON
 import Testing
 
 struct TransactionRegisterTests {
@@ -17,6 +18,9 @@ struct TransactionRegisterTests {
         let isStatedByReceipt: Bool
         let firstSignedDate: Timestamp
         let firstToken: TransactionRegister.FirstToken?
+        let lasting: [LastingMember: Version]
+        let productType: ProductType?
+        let periodNumber: UUID?
 
         init(_ register: TransactionRegister) {
             version = register.signed?.version
@@ -31,6 +35,9 @@ struct TransactionRegisterTests {
             isStatedByReceipt = register.isStatedByReceipt
             firstSignedDate = register.firstSignedDate
             firstToken = register.firstToken
+            lasting = register.lasting.mapValues(\.version)
+            productType = register.productType
+            periodNumber = register.periodNumber
         }
     }
 
@@ -49,9 +56,19 @@ struct TransactionRegisterTests {
         let choice = Int.random(in: 0...2, using: &generator)
         if Bool.random(using: &generator) {
             let revocationDate = choice == 1 ? Facts.day(9) : nil
-            let hash = UInt8(choice)
+            let number = UInt8.random(in: 0..<16, using: &generator)
+            let members = ["price", "type", "inAppOwnershipType", "currency"].enumerated()
+            let absent = Set(members.filter { number >> UInt8($0.offset) & 1 == 1 }.map(\.element))
+            let hash = UInt8(choice) + number << 2
             return TransactionRegister(
-                try Facts.transaction("1001", signedDate: day, hash: hash, token: tokens[choice], revocationDate: revocationDate)
+                try Facts.transaction(
+                    "1001",
+                    signedDate: day,
+                    hash: hash,
+                    token: tokens[choice],
+                    revocationDate: revocationDate,
+                    without: absent
+                )
             )
         }
         let forms: [ReceiptFact.Form] = [.signedReceipt, .inApp, .latestReceiptInfo]
@@ -125,6 +142,43 @@ struct TransactionRegisterTests {
         let reversed = try Facts.transaction("1001", signedDate: 3)
         #expect(try join([reversed, refunded]).revocationDate == nil)
         #expect(try join([refunded, reversed]).revocationDate == nil)
+    }
+
+    @Test func `a newer JWS without a member that cannot change keeps the newest known one`() throws {
+        func fact(_ day: Double, _ price: JSONValue?, _ type: JSONValue?) throws -> TransactionRegister {
+            let charge = Facts.Charge("1001", onDay: 0).with { charge in
+                charge.signedDay = day
+                (charge.members["price"], charge.members["type"]) = (price ?? .null, type ?? .null)
+            }
+            return TransactionRegister(try charge.fact())
+        }
+        let facts = [
+            try fact(1, 100, "Consumable"), try fact(2, 200, nil), try fact(3, nil, nil), try fact(4, nil, "Non-Consumable"),
+        ]
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [3, 0, 2, 1]] {
+            var register = facts[order[0]]
+            for index in order.dropFirst() { register.join(facts[index]) }
+            #expect(register.lasting[.price]?.payload.price == 200)
+            #expect(register.productType == .nonConsumable && register.lasting[.productType] == nil)
+        }
+        var untyped = facts[2]
+        untyped.join(TransactionRegister(Facts.Charge("1001", onDay: 0).receipt(.signedReceipt, onDay: 1)))
+        #expect(untyped.productType == .autoRenewableSubscription, "no JWS has it")
+        untyped.join(facts[0])
+        #expect(untyped.productType == .consumable && !untyped.isSubscription)
+    }
+
+    @Test func `the type that is known decides which purchase a charge belongs to, whichever fact has it`() throws {
+        let copy = Facts.Charge(product: "coins", "1001", type: .consumable, onDay: 0).with { $0.contract = "1000" }
+        func number(_ id: String) -> UUID { OrderNumber.ofCharge(environment: .production, transactionID: id) }
+        var register = TransactionRegister(try copy.with { ($0.members["type"], $0.signedDay) = (.null, 2) }.fact())
+        #expect(register.periodNumber == number("1000"))
+        register.join(TransactionRegister(try copy.fact()))
+        #expect(register.periodNumber == number("1001"))
+        var receipts = TransactionRegister(copy.receipt(.inApp, onDay: 2))
+        #expect(receipts.periodNumber == number("1000"))
+        receipts.join(TransactionRegister(copy.receipt(.signedReceipt, onDay: 1)))
+        #expect(receipts.periodNumber == number("1001"))
     }
 
     @Test func `a later token does not replace the first one`() throws {

@@ -41,6 +41,7 @@ BEGIN
                   WHERE e.kind <> ''status_found'')'),
                ('orders', '{ordered_at}', NULL),
                ('ownership_claims', '{}', NULL),
+               ('posted_types', '{}', NULL),
                ('refund_requests', '{left_transaction_id}', NULL),
                ('transactions', '{left_contract}', NULL),
                ('v1_renewals', '{}', NULL)

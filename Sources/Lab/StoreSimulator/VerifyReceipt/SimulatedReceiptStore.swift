@@ -71,7 +71,9 @@ package struct SimulatedReceiptStore: Sendable {
         answer.requestDate = now
         if let secrets {
             guard let password = request.password, secrets.contains(password) else { return refusal(.wrongSharedSecret) }
-        } else {
+        }
+        // Apple adds the newest transactions only to a receipt with an auto-renewable subscription.
+        if secrets == nil || !answer.receipt.hasSubscription {
             (answer.transactions, answer.renewals, answer.latestReceipt) = (nil, [], nil)
         }
         return SimulatedReply(answer.json)
@@ -84,4 +86,8 @@ package struct SimulatedReceiptStore: Sendable {
     private static func isBase64(_ text: String) -> Bool {
         !text.isEmpty && Base64.decodeLoosely(Array(text.utf8)[...]) != nil
     }
+}
+
+extension AppReceipt {
+    fileprivate var hasSubscription: Bool { purchases.contains { $0.productType == .autoRenewableSubscription } }
 }

@@ -8,6 +8,7 @@ extension SQLAccess {
             """
             SELECT line FROM (
                 SELECT 'transaction ' || to_jsonb(t)::text AS line FROM appstore.transactions AS t
+                UNION ALL SELECT 'posted type ' || to_jsonb(p)::text FROM appstore.posted_types AS p
                 UNION ALL SELECT 'order ' || (to_jsonb(o) - 'ordered_at')::text FROM appstore.orders AS o
                 UNION ALL SELECT 'claim ' || to_jsonb(c)::text FROM appstore.ownership_claims AS c
                 UNION ALL SELECT 'contract ' || to_jsonb(m)::text FROM appstore.contracts AS m
