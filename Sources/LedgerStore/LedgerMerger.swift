@@ -15,9 +15,9 @@ package enum LedgerMerger {
         pipeline.add(fold.events.flatMap(\.calls), OutboundCallMerge.statement)
         addRegisters(of: fold, to: &pipeline)
         let applications = fold.environments.map { BatchApplication(of: fold, in: $0) }
-        for application in applications { addApplication(application, of: fold, to: &pipeline) }
+        for application in applications { addEffects(application.statement, of: application, in: fold, to: &pipeline) }
         addRefundStatements(of: fold, to: &pipeline)
-        for application in applications { addRefunds(application, to: &pipeline) }
+        for application in applications { addRefunds(application, of: fold, to: &pipeline) }
         addPosts(of: fold, to: &pipeline)
         pipeline.add(fold.eventContracts, EventContractMerge.statement)
         var merged = try await pipeline.run(in: transaction)
@@ -74,24 +74,30 @@ package enum LedgerMerger {
         }
     }
 
-    /// Derives what changed in an environment, and records its effects.
-    private static func addApplication(_ application: BatchApplication, of fold: BatchFold, to pipeline: inout MergePipeline) {
+    /// Numbers the refunds of an environment, and records those that are new. After what Apple decided: a reversal lies between two refunds.
+    /// Then records the statuses found of which no effect tells.
+    private static func addRefunds(_ application: BatchApplication, of fold: BatchFold, to pipeline: inout MergePipeline) {
         let keys = Dictionary(application.effects.keys.map { ($0.id, $0) }) { one, _ in one }
-        for statement in [application.statement, application.foundStatement].compactMap(\.self) {
+        if let statement = application.refundStatement {
             pipeline.add(statement) { merged, row in
-                guard let key = keys[try row.decode(0)] else { return }
-                merged.effectEvents[key] = fold.effects[key]?.eventID
+                guard let key = keys[try row.decode("effect_id")] else { return }
+                merged.effectEvents[key] = try row.decode("event_id")
             }
         }
+        if let statement = application.foundStatement { addEffects(statement, of: application, in: fold, to: &pipeline) }
     }
 
-    /// Numbers the refunds of an environment, and records those that are new. After what Apple decided: a reversal lies between two refunds.
-    private static func addRefunds(_ application: BatchApplication, to pipeline: inout MergePipeline) {
-        guard let statement = application.refundStatement else { return }
+    /// A statement that returns the ids of the effects that are new.
+    private static func addEffects(
+        _ statement: Statement,
+        of application: BatchApplication,
+        in fold: BatchFold,
+        to pipeline: inout MergePipeline
+    ) {
         let keys = Dictionary(application.effects.keys.map { ($0.id, $0) }) { one, _ in one }
         pipeline.add(statement) { merged, row in
-            guard let key = keys[try row.decode("effect_id")] else { return }
-            merged.effectEvents[key] = try row.decode("event_id")
+            guard let key = keys[try row.decode(0)] else { return }
+            merged.effectEvents[key] = fold.effects[key]?.eventID
         }
     }
 

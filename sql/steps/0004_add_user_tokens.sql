@@ -8,7 +8,7 @@ CREATE TABLE appstore.user_tokens (
     set_at  timestamptz NOT NULL,
     actor   text        NOT NULL,
     CONSTRAINT user_tokens_user_is_a_name CHECK (char_length(user_id) BETWEEN 1 AND 255)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 COMMENT ON TABLE appstore.user_tokens IS
     'Commands of the shop or an operator: this appAccountToken means this user, in both environments, before and after. No order has such a '
     'number. A row changes only where its user is forgotten, and where the token is set again afterwards.';
@@ -21,7 +21,7 @@ CREATE INDEX user_tokens_by_user ON appstore.user_tokens (user_id);
 CREATE TABLE appstore.forgotten_users (
     alias        text        NOT NULL COLLATE "C" PRIMARY KEY,
     forgotten_at timestamptz NOT NULL
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 COMMENT ON TABLE appstore.forgotten_users IS
     'The aliases that appstore.forget has written for users: a post that came later may claim what was theirs.';
 COMMENT ON COLUMN appstore.forgotten_users.alias IS 'forgotten: and a random UUID, which stands in the place of the user.';

@@ -7,12 +7,13 @@ import Testing
 extension PlanCase {
     static let selling: [PlanCase] = [
         .statement("create_order", as: "appstore_backend") { "SELECT appstore.create_order(\("user \($0)"), 'p')" },
-        .statement("create_order that a charge names", as: "appstore_backend") {
+        .statement("create_order that a charge names", as: "appstore_backend", pages: 200) {
             "SELECT appstore.create_order(\("user \($0)"), 'p', \(PlanScene.token($0 + PlanScene.unordered)))"
         },
         .statement("set_user_token", as: "appstore_backend") { "SELECT appstore.set_user_token(gen_random_uuid(), \("user \($0)"))" },
-        .statement("set_user_token that a charge names", as: "appstore_backend") {
-            "SELECT appstore.set_user_token(\(PlanScene.token($0 + PlanScene.unordered)), \("user \($0)"))"
+        // Other customers than those whose orders are made.
+        .statement("set_user_token that a charge names", as: "appstore_backend", pages: 200) {
+            "SELECT appstore.set_user_token(\(PlanScene.token($0 + 20 + PlanScene.unordered)), \("user \($0)"))"
         },
         .statement("api_set_user_token", as: "appstore_api") {
             "SELECT appstore.api_set_user_token(\(keyHash($0)), gen_random_uuid(), \("user \($0)"))"

@@ -83,7 +83,7 @@ extension PlanCase {
         PlanCase("merge of purchases", as: "appstore_worker", of: 50, entries: 40, pages: 120) { pool, keys in
             try await merge(keys.map { try purchase(of: $0) }, in: pool)
         },
-        PlanCase("merge of refunds and posts", as: "appstore_worker", of: 50, entries: 40, pages: 120) { pool, keys in
+        PlanCase("merge of refunds and posts", as: "appstore_worker", of: 50, entries: 60, pages: 160) { pool, keys in
             try await merge(keys.map { try refund(of: $0) }, in: pool)
         },
     ]

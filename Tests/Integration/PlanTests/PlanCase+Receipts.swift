@@ -7,7 +7,7 @@ import Postgres
 /// Receipts, and the calls that they open.
 extension PlanCase {
     static let legacy = [
-        PlanCase("merge of receipts", as: "appstore_worker", of: 50, entries: 60, pages: 180) { pool, keys in
+        PlanCase("merge of receipts", as: "appstore_worker", of: 50, entries: 75, pages: 200) { pool, keys in
             try await merge(keys.map { try receipt(of: $0) }, in: pool)
         },
         .statement("api_submit_receipt", as: "appstore_api") {

@@ -117,7 +117,7 @@ struct OrderTests {
         Mistake(json: #"{"user":"a","product":["p"]}"#, problem: "invalid-member", member: "product"),
         Mistake(json: #"{"user":"a","product":"p","orderNo":"7"}"#, problem: "invalid-member", member: "orderNo"),
         Mistake(
-            json: #"{"user":"a","product":"p","orderNo":"6F1C9A52-0d7e-5d7b-9c55-6a2f3a1f8e01"}"#,
+            json: #"{"user":"a","product":"p","orderNo":"6F1C9A52-0d7e-8d7b-9c55-6a2f3a1f8e01"}"#,
             problem: "invalid-member",
             member: "orderNo"
         ),

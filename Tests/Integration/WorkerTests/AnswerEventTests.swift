@@ -160,6 +160,7 @@ import Testing
                 signedDate: SignedScene.now.advanced(by: .seconds(5)),
                 transaction: { json in
                     json["transactionId"] = .string(charge.originalTransactionID)
+                    json["webOrderLineItemId"] = .string("1")
                     json["purchaseDate"] = .integer(start - 2_592_000_000)
                     json["expiresDate"] = .integer(start)
                 },

@@ -56,8 +56,7 @@ COMMENT ON FUNCTION appstore.derive_claims IS
 CREATE OR REPLACE FUNCTION appstore.derive_token_users(p_environment appstore.environment, p_tokens uuid[], p_contracts text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE appstore.orders AS o SET user_id = new.user_id
-    FROM (
+    WITH new AS MATERIALIZED (
         SELECT unmade.order_no, owner.user_id
         FROM (
             SELECT o.order_no, o.user_id, o.original_transaction_id, o.paid_at
@@ -78,8 +77,10 @@ BEGIN
         ) AS unmade
         LEFT JOIN LATERAL appstore.period_user(p_environment, unmade.original_transaction_id, unmade.paid_at) AS owner ON true
         WHERE unmade.user_id IS DISTINCT FROM owner.user_id
-    ) AS new
-    WHERE o.order_no = new.order_no AND o.environment = p_environment;
+    )
+    UPDATE appstore.orders AS o SET user_id = new.user_id
+    FROM new
+    WHERE o.order_no = ANY (ARRAY(SELECT new.order_no FROM new)) AND o.order_no = new.order_no AND o.environment = p_environment;
 END
 $$;
 COMMENT ON FUNCTION appstore.derive_token_users IS
