@@ -172,7 +172,8 @@ struct PartitionTests {
     @Test func `autovacuum visits each table that grows before a fifth of it has died`() async throws {
         let database = try await InboxDatabase.make()
         let small = [
-            "access_settings", "api_keys", "call_kinds", "certificates", "console_logins", "console_sessions", "consumption_policies", "feed_consumers",
+            "access_settings", "api_keys", "call_kinds", "certificates", "console_logins", "console_sessions", "consumption_policies",
+            "feed_consumers",
             "feed_generations", "feed_head", "feed_switch", "fence", "fx_rates", "history_cursors", "live_since",
             "maintenance_state", "products", "reconcile_counts", "reconcile_walks", "redeliveries", "repairs", "retention",
             "schema_definitions", "schema_history",

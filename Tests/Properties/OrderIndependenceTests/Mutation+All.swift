@@ -1,5 +1,5 @@
 extension Mutation {
-    static let all = orders + owners + access + registers + legacy + plain
+    static let all = orders + owners + access + registers + legacy + plain + purchases
 
     private static let orders = [
         Mutation(
@@ -12,8 +12,12 @@ extension Mutation {
         ),
         Mutation("a family-shared charge pays no order", .function("payer", "AND t.is_purchased", becomes: "")),
         Mutation(
-            "a period is represented by its numerically smallest charge",
-            .function("paid_period", "ORDER BY length(t.transaction_id), ", becomes: "ORDER BY ")
+            "a purchase is represented by its transaction with the least number",
+            .function(
+                "purchase",
+                "t.is_purchased DESC, length(t.transaction_id), t.transaction_id",
+                becomes: "t.is_purchased DESC, length(t.transaction_id) DESC, t.transaction_id DESC"
+            )
         ),
     ]
 
@@ -44,7 +48,7 @@ extension Mutation {
     private static let access = [
         Mutation(
             "a renewal statement older than the period's first statement does not cover it",
-            .function("access_until", "s.renewal_signed_date >= c.first_signed_date", becomes: "true")
+            .function("period_until", "p_renewal_signed_date >= p_first_signed_date", becomes: "p_renewal_signed_date IS NOT NULL")
         ),
         Mutation(
             "how an earlier period ended is not the status of the current one",
@@ -52,11 +56,11 @@ extension Mutation {
         ),
         Mutation(
             "a revocation older than the renewal statement does not end access",
-            .function("access_until", "greatest(c.signed_date, c.receipt_date) > s.renewal_signed_date", becomes: "true")
+            .function("period_until", "p_stated_at > p_renewal_signed_date", becomes: "true")
         ),
         Mutation(
             "earlier paid periods stay paid when a later one is revoked",
-            .function("derive_contracts", "t.revocation_date IS NULL AND t.expires_date <=", becomes: "false AND t.expires_date <=")
+            .function("derive_contracts", "p.revocation_date IS NULL AND p.expires_date <=", becomes: "false AND p.expires_date <=")
         ),
     ]
 

@@ -77,21 +77,17 @@ extension Mutation {
         Mutation(
             "a statement known only from a shared secret ends no access",
             .function(
-                "access_until",
-                """
-                ELSE coalesce(c.revocation_date, c.expires_date)
-                        END,
-                """,
+                "derive_contracts",
+                "current.expires_date, current.revocation_date, current.stated_at",
                 becomes: """
-                    ELSE CASE WHEN l.expiration_intent IS NOT NULL THEN least(l.stated_at, c.expires_date)
-                              ELSE coalesce(c.revocation_date, c.expires_date) END
-                            END,
+                    CASE WHEN (v1.register).expiration_intent IS NOT NULL THEN least((v1.register).stated_at, current.expires_date)
+                         ELSE current.expires_date END, current.revocation_date, current.stated_at
                     """
             )
         ),
         Mutation(
             "a signed revocation cancels a grace period known from a shared secret",
-            .function("access_until", "coalesce(s.renewal_status = 5, false)", becomes: "false")
+            .function("v1_grace_until", "coalesce(s.renewal_status = 5, false)", becomes: "false")
         ),
     ]
 
@@ -108,7 +104,7 @@ extension Mutation {
         ),
         Mutation(
             "a statement with another app's secret does not count",
-            .function("derive_contracts", "AND l.bundle_id = (current.charge).bundle_id", becomes: "ORDER BY l.stated_at DESC LIMIT 1")
+            .function("derive_contracts", "AND l.bundle_id = current.bundle_id OFFSET 0", becomes: "ORDER BY l.stated_at DESC LIMIT 1")
         ),
         Mutation(
             "an event is listed with all of its contracts",

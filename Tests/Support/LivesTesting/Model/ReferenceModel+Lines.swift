@@ -145,7 +145,9 @@ extension ReferenceModel {
     /// with the last decision since.
     private func consumptionLines() -> [String] {
         Dictionary(grouping: refundRequests()) { Key($0.environment, $0.charge) }.compactMap { key, requests -> String? in
-            let (asked, decisions) = (requests.filter { $0.kind == "asked" }, requests.filter { ["refunded", "declined"].contains($0.kind) })
+            let (asked, decisions) = (
+                requests.filter { $0.kind == "asked" }, requests.filter { ["refunded", "declined"].contains($0.kind) }
+            )
             guard let last = asked.map(\.signed).max() else { return nil }
             let before = decisions.map(\.signed).filter { $0 < last }.max() ?? .min
             let outcome = decisions.filter { $0.signed >= last }.max { ($0.signed, $0.uuid) < ($1.signed, $1.uuid) }

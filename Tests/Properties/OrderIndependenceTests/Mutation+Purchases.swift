@@ -1,0 +1,58 @@
+/// The rules of purchases of which Apple makes several transactions, and of their refunds.
+extension Mutation {
+    static let purchases = copies + refunds + current
+
+    private static let copies = [
+        Mutation(
+            "the token of a copy pays no order",
+            .function("payer", "AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)", becomes: "")
+        ),
+        Mutation(
+            "the newest statement about any transaction of a purchase decides",
+            .function("purchase", "greatest(t.signed_date, t.receipt_date) DESC", becomes: "greatest(t.signed_date, t.receipt_date)")
+        ),
+        Mutation("a copy claims nothing", .function("is_copy", "p_transaction_id <> p_contract", becomes: "false")),
+        Mutation(
+            "a post of an unowned purchase claims it whatever its age",
+            .function("contract_claims", "charge.is_purchased OR fresh.is_fresh", becomes: "fresh.is_fresh")
+        ),
+        Mutation(
+            "an order that the shop has not made is that of the owner",
+            .function("derive_token_users", "unmade.user_id IS DISTINCT FROM owner.user_id", becomes: "false")
+        ),
+    ]
+
+    private static let refunds = [
+        Mutation(
+            "a refund after a reversal is another one",
+            .function("refund_number", "SELECT count(*)::integer", becomes: "SELECT 0 * count(*)::integer")
+        ),
+        Mutation(
+            "a refund whose date moves is the same one",
+            .function("record_refunds", "r.kind = 'reversed'", becomes: "r.kind IN ('reversed', 'refunded')")
+        ),
+    ]
+
+    private static let current = [
+        Mutation(
+            "an upgraded purchase is not current while another runs",
+            .function("derive_contracts", "WHEN candidate.is_upgraded THEN 2", becomes: "WHEN candidate.is_upgraded THEN 0")
+        ),
+        Mutation(
+            "the product of the renewal info decides between two that run",
+            .function(
+                "derive_contracts",
+                "candidate.product_id = (renewal.register)",
+                becomes: "candidate.product_id <> (renewal.register)"
+            )
+        ),
+        Mutation(
+            "a purchase that has ended is not current again",
+            .function("derive_contracts", "before.expires_date > latest.purchase_date", becomes: "true")
+        ),
+        Mutation(
+            "a grace period without a date gives access for 28 days",
+            .function("period_until", "interval '672 hours'", becomes: "interval '0 hours'")
+        ),
+    ]
+}
