@@ -3256,7 +3256,7 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
     ), posted AS MATERIALIZED (
         -- 6. The posts that may claim what nothing else claims: Apple's signature proves the purchase, not who holds it. A claim of
         --    a user who was forgotten before the post is none.
-        --    client: a user posted a transaction soon after its purchase. It counts from the purchase, unless a forgotten user's claim is newer.
+        --    client: a user posted a transaction soon after its purchase. It counts from the purchase, unless a forgotten user's claim is stronger.
         --    restored: a user posted a transaction later, or a receipt that holds the contract. It counts from the post. A family member's
         --    transaction is claimed by a client post only.
         SELECT CASE WHEN fresh.is_fresh THEN 'client' ELSE 'restored' END::appstore.claim_kind AS kind,
@@ -3271,7 +3271,8 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         CROSS JOIN LATERAL (
             SELECT coalesce(s.received_at <= charge.purchase_date + interval '72 hours', false)
                    AND NOT EXISTS (SELECT FROM known
-                                   WHERE known.forgotten_at < s.received_at AND known.effective_at > charge.purchase_date) AS is_fresh
+                                   WHERE known.forgotten_at < s.received_at
+                                     AND (known.effective_at, known.kind) > (charge.purchase_date, 'client'::appstore.claim_kind)) AS is_fresh
         ) AS fresh
         WHERE s.original_transaction_id = p_contract AND s.environment = p_environment
           AND (s.is_receipt OR charge.is_purchased OR fresh.is_fresh)
@@ -20151,7 +20152,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/access_until',
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/active_at', '\x2eda4cc2a5ef2aebc7006291fb27259df32644ea954debce93e9e239d2dbdb9e', '{"ROUTINE appstore.awaits_renewal(boolean,integer,timestamp with time zone)","ROUTINE appstore.active_until(timestamp with time zone,boolean,integer,timestamp with time zone,boolean,interval)","ROUTINE appstore.is_active(timestamp with time zone,timestamp with time zone)","ROUTINE appstore.is_in_grace(timestamp with time zone,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.access_state(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text)","ROUTINE appstore.access_turns_at(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\x702cc81c65e7d122c16de3105fd144ff99455a776b3626da61ec8ae4ffebddb6', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\x3958816fdc9fc5eb2814cb1b822234ce268750fc1ce815f6a2d4a136f9f6fe87', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x7330d761360f50de938b09e33ab40b79496e29cc6e38597b2f9b86f35ecffb62', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x47dadf33459f0c9a9b61bc7110fd55429b07c2ec60a84708a21c0a43c4d31273', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xcd5f15a20e643837db0219ca4ed2c3c5784618e20ef3d535572b37f625e20ae8', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])","ROUTINE appstore.derive_token_users(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\x85c4d2241b3dd612f83997826fc7a35359987db378205eae9936ae56258a674b', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xa59ca2bd926a99d7ec2037df37e51c6ac8a27c45a1f24785e8f9f1716436fa8d', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
@@ -20261,7 +20262,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xf24da2891d46ee143d7
 
 
 
-INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 09:55:01.262317+00');
+INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 10:28:51.895232+00');
 
 
 

@@ -24,4 +24,4 @@ FROM (
         OFFSET 0 FOR UPDATE
     ) AS found
 ) AS typed
-WHERE t.transaction_id = typed.transaction_id AND t.environment = typed.environment;
+WHERE t.transaction_id = ANY (:transaction_ids::text[]) AND t.transaction_id = typed.transaction_id AND t.environment = typed.environment;

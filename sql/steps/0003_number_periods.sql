@@ -1,6 +1,8 @@
 -- breaking
 -- A worker of the release before would number periods, and read tokens, in the old way.
 -- Numbers of periods become UUIDs of version 8, so that any token of an app names an order or a user: those that apps derive have version 5.
+-- All locks of this upgrade first, in the order of the writers: a shop or an operator that waits for one then holds none of the others.
+LOCK TABLE appstore.contracts, appstore.transactions, appstore.refund_requests, appstore.orders, appstore.effect_log IN ACCESS EXCLUSIVE MODE;
 UPDATE appstore.transactions
 SET period_no = overlay(period_no::text PLACING '8' FROM 15 FOR 1)::uuid,
     order_no = CASE WHEN substr(order_no::text, 15, 1) = '5' THEN overlay(order_no::text PLACING '8' FROM 15 FOR 1)::uuid ELSE order_no END

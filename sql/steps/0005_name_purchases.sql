@@ -58,8 +58,23 @@ FROM appstore.step_copies AS c
 WHERE o.period_no = c.old_no AND o.environment = c.environment AND o.order_no <> o.period_no;
 DELETE FROM appstore.orders AS o USING appstore.step_copies AS c
 WHERE o.order_no = c.old_no AND o.period_no = c.old_no AND o.environment = c.environment;
-INSERT INTO appstore.tells (kind, environment, ref)
-SELECT 'order', c.environment, c.old_no::text FROM appstore.step_copies AS c CROSS JOIN appstore.feed_switch AS s WHERE s.is_on;
+
+-- What a copy granted is granted by its purchase, once: of several copies, and where the original granted it, the others stay as they were told.
+CREATE TABLE appstore.step_grants AS
+SELECT DISTINCT ON (e.environment, e.original_transaction_id) e.environment, e.effect_id, e.original_transaction_id AS subject,
+       encode(set_byte(set_byte(d.digest, 6, (get_byte(d.digest, 6) & 15) | 80), 8, (get_byte(d.digest, 8) & 63) | 128), 'hex')::uuid AS new_id
+FROM appstore.step_copies AS c
+JOIN appstore.effect_log AS e ON e.transaction_id = c.transaction_id AND e.environment = c.environment
+CROSS JOIN LATERAL (
+    SELECT substr(appstore.step_sha1('\x2d9c417b6a0e4f358b57d1943ec260af'::bytea || convert_to(e.environment::text, 'UTF8') || '\x00'::bytea
+                                     || convert_to('granted', 'UTF8') || '\x00'::bytea || convert_to(e.original_transaction_id, 'UTF8')), 1, 16)
+           AS digest
+) AS d
+WHERE e.kind = 'granted' AND e.subject = e.transaction_id
+ORDER BY e.environment, e.original_transaction_id, e.occurred_at, e.event_id;
+DELETE FROM appstore.step_grants AS g WHERE EXISTS (SELECT FROM appstore.effect_log AS e WHERE e.effect_id = g.new_id);
+UPDATE appstore.tells AS t SET ref = g.new_id::text FROM appstore.step_grants AS g WHERE t.kind = 'effect' AND t.ref = g.effect_id::text;
+UPDATE appstore.effect_log AS e SET effect_id = g.new_id, subject = g.subject FROM appstore.step_grants AS g WHERE e.effect_id = g.effect_id;
 
 -- 2. Refunds have a number instead of a date: 0 is the first, 1 the one after the first reversal.
 ALTER TABLE appstore.effect_log ADD COLUMN restated_date timestamptz;
@@ -70,6 +85,9 @@ SELECT e.environment, e.subject::uuid, 'reversed', e.transaction_id, e.original_
 FROM appstore.effect_log AS e
 WHERE e.kind = 'refund_reversed' AND e.transaction_id IS NOT NULL AND e.original_transaction_id IS NOT NULL
 ON CONFLICT (notification_uuid, environment) DO NOTHING;
+INSERT INTO appstore.consumption_obligations (environment, transaction_id)
+SELECT DISTINCT r.environment, r.transaction_id FROM appstore.refund_requests AS r WHERE r.kind = 'reversed'
+ON CONFLICT (transaction_id, environment) DO NOTHING;
 
 CREATE TABLE appstore.step_purchases_of_refunds AS
 SELECT t.environment, t.transaction_id,
@@ -79,6 +97,7 @@ FROM appstore.transactions AS t
 WHERE t.original_transaction_id IN (SELECT e.original_transaction_id FROM appstore.effect_log AS e WHERE e.kind = 'refunded');
 
 CREATE INDEX ON appstore.step_purchases_of_refunds (purchase, environment);
+ANALYZE appstore.step_purchases_of_refunds, appstore.refund_requests;
 
 CREATE TABLE appstore.step_refunds AS
 SELECT n.*, encode(set_byte(set_byte(n.digest, 6, (get_byte(n.digest, 6) & 15) | 128), 8, (get_byte(n.digest, 8) & 63) | 128), 'hex')::uuid AS new_id,
@@ -106,7 +125,7 @@ SET effect_id = r.new_id, subject = r.purchase || '/' || r.number,
     restated_date = CASE WHEN date_trunc('second', r.latest) <> date_trunc('second', r.occurred_at) THEN r.latest END
 FROM appstore.step_refunds AS r WHERE e.effect_id = r.effect_id AND r.place = 1;
 
-DROP TABLE appstore.step_copies, appstore.step_purchases_of_refunds, appstore.step_refunds;
+DROP TABLE appstore.step_copies, appstore.step_grants, appstore.step_purchases_of_refunds, appstore.step_refunds;
 DROP FUNCTION appstore.step_sha1;
 
 COMMENT ON COLUMN appstore.transactions.purchase_date IS

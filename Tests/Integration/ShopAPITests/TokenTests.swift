@@ -69,7 +69,7 @@ struct TokenTests {
         }
     }
 
-    @Test func `the number that a renewal had before version 2 of the schema finds it`() async throws {
+    @Test func `the number that a renewal had before version 3 of the schema finds it`() async throws {
         try await RunningAPI.run { api in
             let key = try await api.makeKey()
             try await api.database.addCharge("70")

@@ -92,7 +92,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     ), posted AS MATERIALIZED (
         -- 6. The posts that may claim what nothing else claims: Apple's signature proves the purchase, not who holds it. A claim of
         --    a user who was forgotten before the post is none.
-        --    client: a user posted a transaction soon after its purchase. It counts from the purchase, unless a forgotten user's claim is newer.
+        --    client: a user posted a transaction soon after its purchase. It counts from the purchase, unless a forgotten user's claim is stronger.
         --    restored: a user posted a transaction later, or a receipt that holds the contract. It counts from the post. A family member's
         --    transaction is claimed by a client post only.
         SELECT CASE WHEN fresh.is_fresh THEN 'client' ELSE 'restored' END::appstore.claim_kind AS kind,
@@ -107,7 +107,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         CROSS JOIN LATERAL (
             SELECT coalesce(s.received_at <= charge.purchase_date + interval '72 hours', false)
                    AND NOT EXISTS (SELECT FROM known
-                                   WHERE known.forgotten_at < s.received_at AND known.effective_at > charge.purchase_date) AS is_fresh
+                                   WHERE known.forgotten_at < s.received_at
+                                     AND (known.effective_at, known.kind) > (charge.purchase_date, 'client'::appstore.claim_kind)) AS is_fresh
         ) AS fresh
         WHERE s.original_transaction_id = p_contract AND s.environment = p_environment
           AND (s.is_receipt OR charge.is_purchased OR fresh.is_fresh)
