@@ -1,11 +1,17 @@
+import Synchronization
 import TemporaryPostgres
 
 /// TCP ports of the loopback interface.
 package enum FreePort {
-    /// A port without a listener at the time of the call.
+    private static let given = Mutex<Set<Int>>([])
+
+    /// A port without a listener at the time of the call; each one is given once, since its listener may start later.
     package static func find() -> Int {
         do {
-            return try TemporaryPostgres.FreePort.find()
+            while true {
+                let port = try TemporaryPostgres.FreePort.find()
+                if given.withLock({ $0.insert(port).inserted }) { return port }
+            }
         } catch {
             fatalError("\(error)")
         }
