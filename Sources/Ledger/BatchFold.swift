@@ -102,9 +102,9 @@ package struct BatchFold: Sendable {
         return key.isUser(owner) ? nil : .conflict
     }
 
-    /// Whether the event's post names a purchase that is the user's now and was a forgotten user's.
+    /// Whether the event brought the first post of the user, and the purchase that it names was a forgotten user's.
     package func takesOver(_ event: EventFacts, after merged: MergeResult) -> Bool {
         guard let key = event.namingPost?.key, let post = merged.posts[key], post.wasForgotten else { return false }
-        return post.owner.map(key.isUser) ?? false
+        return post.firstEventID == event.eventID && post.owner.map(key.isUser) ?? false
     }
 }

@@ -91,12 +91,9 @@ struct BatchApplication {
         return .recordRefunds(
             environment: environment.rawValue,
             effectIDs: entries.map(\.id),
-            subjects: entries.map(\.effect.key.purchase),
             eventIDs: entries.map(\.eventID),
             occurredAt: entries.map { PostgresTimestamp($0.effect.occurredAt) },
-            originalTransactionIDs: entries.map(\.effect.originalTransactionID),
             transactionIDs: entries.map(\.effect.transactionID),
-            productIDs: entries.map(\.effect.productID),
             reversedTransactionIDs: reversals.map(\.transactionID),
             reversalEventIDs: reversals.map(\.eventID)
         )
@@ -132,9 +129,4 @@ extension Effect {
         guard isGrantWithPeriod, let transactionID else { return nil }
         return EffectKey(environment: key.environment, kind: key.kind, subject: transactionID)
     }
-}
-
-extension EffectKey {
-    /// The purchase in the subject of a refund.
-    fileprivate var purchase: String { subject.lastIndex(of: "/").map { String(subject[..<$0]) } ?? subject }
 }

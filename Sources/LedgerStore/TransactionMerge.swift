@@ -16,7 +16,7 @@ enum TransactionMerge {
             webOrderLineItemIDs: rows.map { $0.constant({ $0.payload.webOrderLineItemId }, { $0.content.webOrderLineItemID }) },
             bundleIDs: rows.map { $0.constant({ $0.bundleID }, { $0.bundleID }) },
             productIDs: rows.map { $0.constant({ $0.productID }, { $0.productID }) },
-            purchaseDates: rows.dates { $0.constant({ $0.purchaseDate }, { $0.purchaseDate }) },
+            purchaseDates: rows.dates(\.purchaseDate),
             originalPurchaseDates: rows.dates { $0.originalPurchaseDate },
             quantities: rows.map(\.quantity),
             offerTypes: rows.map(\.offerType),

@@ -51,6 +51,11 @@ struct TransactionRow: Sendable {
 
 /// The members that cannot change.
 extension TransactionRow {
+    /// Of a copy, the original purchase date, even if the newest fact does not have it.
+    var purchaseDate: Timestamp? {
+        let charge: (any Charge)? = register.signed ?? receipt
+        return charge?.isCopy == true ? originalPurchaseDate ?? charge?.purchaseDate : charge?.purchaseDate
+    }
     var originalPurchaseDate: Timestamp? {
         lasting(.originalPurchaseDate, { $0.originalPurchaseDate }, { $0.latest.content.originalPurchaseDate })
     }

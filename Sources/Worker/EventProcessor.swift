@@ -69,7 +69,7 @@ package struct EventProcessor: Sendable {
             case .facts(let facts, let labels):
                 let result = fold.result(of: facts, after: merged)
                 let doubt = fold.ownershipDoubt(of: facts, after: merged)
-                let remark = fold.takesOver(facts, after: merged) ? "former_owner_forgotten" : facts.remark
+                let remark = facts.remark ?? (fold.takesOver(facts, after: merged) ? "former_owner_forgotten" : nil)
                 return .outcome(Outcome(Outcome.Result(result), reason: Self.reason(facts, doubt, remark), labels: labels))
             }
         }

@@ -95,7 +95,8 @@ SET (
            CASE WHEN flag.newer_constants THEN excluded.web_order_line_item_id ELSE t.web_order_line_item_id END,
            CASE WHEN flag.newer_constants THEN excluded.bundle_id ELSE t.bundle_id END,
            CASE WHEN flag.newer_constants THEN excluded.product_id ELSE t.product_id END,
-           CASE WHEN flag.newer_constants THEN excluded.purchase_date ELSE t.purchase_date END,
+           CASE WHEN flag.is_joined THEN (flag.joined).purchase_date
+                WHEN flag.newer_constants THEN excluded.purchase_date ELSE t.purchase_date END,
            CASE WHEN flag.is_joined THEN (flag.joined).original_purchase_date
                 WHEN flag.newer_constants THEN excluded.original_purchase_date ELSE t.original_purchase_date END,
            CASE WHEN flag.is_joined THEN (flag.joined).quantity

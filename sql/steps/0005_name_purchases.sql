@@ -125,6 +125,8 @@ SET effect_id = r.new_id, subject = r.purchase || '/' || r.number,
     restated_date = CASE WHEN date_trunc('second', r.latest) <> date_trunc('second', r.occurred_at) THEN r.latest END
 FROM appstore.step_refunds AS r WHERE e.effect_id = r.effect_id AND r.place = 1;
 
+CREATE INDEX effect_log_refunds ON appstore.effect_log (transaction_id) WHERE kind = 'refunded';
+
 DROP TABLE appstore.step_copies, appstore.step_grants, appstore.step_purchases_of_refunds, appstore.step_refunds;
 DROP FUNCTION appstore.step_sha1;
 

@@ -230,3 +230,4 @@ COMMENT ON COLUMN appstore.effect_log.grace_period_expires_date IS
     'Of the start of a grace period, or of a found status that tells of one: its end, which the register of the renewal keeps for the latest only.';
 CREATE INDEX effect_log_with_grace ON appstore.effect_log (original_transaction_id) WHERE grace_period_expires_date IS NOT NULL;
 CREATE INDEX effect_log_by_contract ON appstore.effect_log (original_transaction_id, occurred_at);
+CREATE INDEX effect_log_refunds ON appstore.effect_log (transaction_id) WHERE kind = 'refunded';

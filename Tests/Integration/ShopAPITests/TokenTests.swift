@@ -26,7 +26,7 @@ struct TokenTests {
             }
             let orders = try await api.exchange("GET", "/v1/users/ann/orders", key: key).json()["orders"]?.elements
             #expect(orders?.map { $0["transactionId"]?.text } == ["70"])
-            #expect(try await api.database.lines("SELECT user_id || ' ' || actor FROM appstore.user_tokens") == ["ann appstore_api"])
+            #expect(try await api.database.lines("SELECT user_id || ' ' || actor FROM appstore.user_tokens") == ["ann key 1"])
         }
     }
 
@@ -58,11 +58,14 @@ struct TokenTests {
         }
     }
 
-    @Test func `a key needs the verb and Production`() async throws {
+    @Test func `a key needs the verb, Production and any app`() async throws {
         try await RunningAPI.run { api in
             let reader = try await api.makeKey([.readOrders])
             let sandbox = try await api.makeKey([.createOrders], environments: [.sandbox])
-            for (key, problem) in [(reader, "verb-not-covered"), (sandbox, "environment-not-covered")] {
+            let ofApp = try await api.makeKey([.createOrders], apps: ["com.example.app"])
+            for (key, problem) in [
+                (reader, "verb-not-covered"), (sandbox, "environment-not-covered"), (ofApp, "app-not-covered"),
+            ] {
                 let answer = try await api.exchange("PUT", "/v1/users/ann/token", key: key, json: Self.body)
                 #expect((answer.status, answer.problem) == (403, problem))
             }

@@ -88,6 +88,8 @@ struct ClientTransactionTests {
             }
             let berta = try await scene.receive(client: post.body(user: "berta"), at: SignedScene.now.advanced(by: .seconds(1)))
             #expect(try await scene.outcome(of: berta) == "applied former_owner_forgotten")
+            let again = try await scene.receive(client: post.body(user: "berta"), at: SignedScene.now.advanced(by: .seconds(2)))
+            #expect(try await scene.outcome(of: again) == "superseded")
             let carla = try await scene.receive(client: post.body(user: "carla"), at: SignedScene.now.advanced(by: .seconds(2)))
             #expect(try await scene.outcome(of: carla) == "applied owner_conflict")
         }

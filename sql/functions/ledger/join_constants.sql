@@ -74,10 +74,15 @@ BEGIN
     END LOOP;
     v_joined := jsonb_populate_record(CASE WHEN v_newer_jws THEN other ELSE t END, v_members - 'product_type');
     v_joined.known := nullif(v_known, '{}');
-    RETURN appstore.with_type(v_joined, v_members ->> 'product_type', v_joined.is_subscription);
+    v_joined := appstore.with_type(v_joined, v_members ->> 'product_type', v_joined.is_subscription);
+    -- 4. A copy has the date of its purchase; without originalPurchaseDate its own statement has that of the restore.
+    IF appstore.purchase_of(v_joined) = v_joined.original_transaction_id AND v_joined.transaction_id <> v_joined.original_transaction_id THEN
+        v_joined.purchase_date := coalesce(v_joined.original_purchase_date, v_joined.purchase_date);
+    END IF;
+    RETURN v_joined;
 END
 $$;
 COMMENT ON FUNCTION appstore.join_constants IS
     'Two registers of a transaction, one with a JWS, joined in what cannot change: each member is that of the newest JWS that has it. Where no JWS has '
-    'it, type, ownership and subscription group are the greatest of receipts, quantity and original purchase date those of the newest receipt. All '
-    'other columns are those of the register with the newest JWS.';
+    'it, type, ownership and subscription group are the greatest of receipts, quantity and original purchase date those of the newest receipt. The '
+    'date of a copy''s purchase is its original purchase date. All other columns are those of the register with the newest JWS.';

@@ -1,4 +1,4 @@
-CREATE OR REPLACE FUNCTION appstore.record_user_token(token uuid, user_id text) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.record_user_token(token uuid, user_id text, actor text) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -17,7 +17,7 @@ BEGIN
     IF EXISTS (SELECT FROM appstore.orders AS o WHERE o.order_no = v_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL) THEN
         RETURN 'order';
     END IF;
-    INSERT INTO appstore.user_tokens AS u (token, user_id, set_at, actor) VALUES (v_token, v_user, clock_timestamp(), appstore.actor())
+    INSERT INTO appstore.user_tokens AS u (token, user_id, set_at, actor) VALUES (v_token, v_user, clock_timestamp(), actor)
     ON CONFLICT (token) DO UPDATE SET user_id = excluded.user_id, set_at = excluded.set_at, actor = excluded.actor
     WHERE starts_with(u.user_id, 'forgotten:') AND u.user_id <> excluded.user_id;
     IF NOT FOUND THEN
@@ -40,7 +40,7 @@ COMMENT ON FUNCTION appstore.record_user_token IS
 CREATE OR REPLACE FUNCTION appstore.set_user_token(token uuid, user_id text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    v_result text := appstore.record_user_token(set_user_token.token, set_user_token.user_id);
+    v_result text := appstore.record_user_token(set_user_token.token, set_user_token.user_id, appstore.actor());
 BEGIN
     IF v_result = 'order' THEN
         RAISE EXCEPTION 'token % is the number of an order', set_user_token.token
@@ -58,11 +58,12 @@ COMMENT ON FUNCTION appstore.set_user_token IS
 
 CREATE OR REPLACE FUNCTION appstore.api_set_user_token(key_hash bytea, token uuid, user_id text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{orders:create}', '{Production}', NULL);
 BEGIN
-    PERFORM appstore.authorize(key_hash, '{orders:create}', '{Production}');
-    RETURN appstore.record_user_token(api_set_user_token.token, api_set_user_token.user_id);
+    RETURN appstore.record_user_token(api_set_user_token.token, api_set_user_token.user_id, 'key ' || v_key.key_id);
 END
 $$;
 COMMENT ON FUNCTION appstore.api_set_user_token IS
     'Says that a token means a user, as set_user_token does, for all apps. Returns set, same where it was said before, order where it is the number '
-    'of an order, or user where it means another user. Verb orders:create.';
+    'of an order, or user where it means another user. Verb orders:create, of a key for any app: a token counts in all of them.';

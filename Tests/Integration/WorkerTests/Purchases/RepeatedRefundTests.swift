@@ -62,6 +62,31 @@ struct RepeatedRefundTests {
         }
     }
 
+    @Test(arguments: ["another period", "no period", "another contract"], [true, false])
+    func `a refund is told once where facts name its purchase differently`(difference: String, isFirst: Bool) async throws {
+        let sale = Sale("1000", onDay: -25)
+        let other = sale.with {
+            switch difference {
+            case "another period": $0.transaction.webOrderLineItemID = "59999"
+            case "no period": $0.transaction.webOrderLineItemID = nil
+            default:
+                $0.transaction.originalTransactionID = "900"
+                $0.renewal?.originalTransactionID = "900"
+            }
+        }
+        try await WorkerScene.with { scene in
+            let (before, after) = isFirst ? (other, sale) : (sale, other)
+            try await scene.post(before, by: "anna")
+            try await scene.notify(.refund, of: before.refunded(onDay: -20))
+            try await scene.notify(.refund, of: after.refunded(onDay: -20, signedDay: -19))
+            try await scene.notify(.refund, of: after.refunded(onDay: -18))
+            #expect(try await scene.effects().filter { $0.hasPrefix("refunded") }.count == 1)
+            try await scene.notify(.refundReversed, of: after.signed(onDay: -15))
+            try await scene.notify(.refund, of: after.refunded(onDay: -9))
+            #expect(try await scene.effects().filter { $0.hasPrefix("refunded") }.count == 2)
+        }
+    }
+
     @Test func `a refund that is reversed gives order and access back, and stays told once`() async throws {
         try await WorkerScene.with { scene in
             try await scene.run("SELECT appstore.enable_feed()")

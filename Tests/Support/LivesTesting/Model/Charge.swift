@@ -61,7 +61,11 @@ struct Charge {
         isSubscription =
             type.map { $0 == "Auto-Renewable Subscription" } ?? signed?.saysSubscription ?? receipts.contains(where: \.saysSubscription)
         givesAccess = isSubscription || type == "Non-Consumable" || type == "Non-Renewing Subscription"
-        purchaseDate = constant.number("purchaseDate") ?? 0
+        let stated = constant.number("purchaseDate") ?? 0
+        // Apple gives the date of the restore as the purchaseDate of a copy.
+        let original = Self.newest("originalPurchaseDate", of: assertions.filter { $0.half == .jws }) ?? receipt?.text("originalPurchaseDate")
+        let isCopy = !isSubscription && type != "Consumable" && id != contract
+        purchaseDate = isCopy ? original.flatMap { Int64($0) } ?? stated : stated
         expiresDate = state.number("expiresDate")
         revocationDate = state.number("revocationDate")
         firstSigned = assertions.map(\.signed).min() ?? 0
