@@ -85,4 +85,24 @@ extension Mutation {
         ),
         Mutation("an event that pays an order again is not plain", .function("apply_facts", "o.status = 'paid' AND", becomes: "true AND")),
     ]
+
+    /// What one statement derives of a contract. To derive it again in the general way finds each of them.
+    static let plainContract = [
+        Mutation(
+            "a plain charge brings the end of access",
+            .function("apply_facts", "revoked_at = NULL, access_until = c.access_until", becomes: "revoked_at = NULL")
+        ),
+        Mutation(
+            "a plain charge brings whether it will renew",
+            .function("apply_facts", "will_renew = c.auto_renew_status = 1,", becomes: "will_renew = m.will_renew,")
+        ),
+        Mutation(
+            "a plain charge brings the current period",
+            .function("apply_facts", "current_transaction_id = c.transaction_id, ", becomes: "")
+        ),
+        Mutation(
+            "a plain charge brings its order the user",
+            .function("apply_facts", "r.period_no, r.user_id, 'paid'", becomes: "r.period_no, NULL, 'paid'")
+        ),
+    ]
 }

@@ -50,6 +50,8 @@ struct WorkerTests {
         }
         let difference = LedgerDifference.between(expected: await lives.lines(), found: try await ledger.lines())
         #expect(difference.isEmpty, "LIVES_SEED=\(Seed.current)\n\(difference.joined(separator: "\n"))")
+        let derivedAgain = try await ledger.differencesWhenDerivedAgain()
+        #expect(derivedAgain.isEmpty, "LIVES_SEED=\(Seed.current)\n\(derivedAgain.prefix(20).joined(separator: "\n"))")
         #expect(try await ledger.database.eventsNotExactlyOnce() == [])
         let results = try await ledger.database.lines(
             "SELECT DISTINCT result || coalesce(' ' || last_error, '') FROM appstore.outcomes ORDER BY 1"
