@@ -59,7 +59,7 @@ BEGIN
             SELECT appstore.refund_id(p_environment, v_purchase.purchase, n.number), p_environment, 'refunded',
                    v_purchase.purchase || '/' || n.number, coalesce(own.event_id, v_purchase.event_id),
                    coalesce(own.occurred_at, least(v_reversals[n.number + 1], v_latest)), v_purchase.contract, charge.transaction_id,
-                   charge.product_id, charge.order_no, coalesce(o.user_id, m.user_id)
+                   charge.product_id, charge.order_no, appstore.owner_of(o.user_id, m.user_id)
             FROM generate_series(0, appstore.refund_number(v_reversals, v_latest)) AS n (number)
             LEFT JOIN LATERAL (
                 SELECT fact.* FROM fact WHERE fact.number = n.number ORDER BY fact.occurred_at, fact.event_id LIMIT 1
@@ -75,7 +75,7 @@ BEGIN
             ) AS o ON true
             LEFT JOIN LATERAL (
                 SELECT m.user_id FROM appstore.contracts AS m
-                WHERE m.original_transaction_id = v_purchase.contract AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
+                WHERE m.original_transaction_id = v_purchase.contract AND m.environment = p_environment OFFSET 0
             ) AS m ON true
             ORDER BY n.number
             ON CONFLICT (effect_id) DO NOTHING
