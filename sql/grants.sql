@@ -141,6 +141,9 @@ GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, ap
 GRANT EXECUTE ON FUNCTION appstore.awaits_renewal, appstore.active_until, appstore.is_active, appstore.is_in_grace, appstore.access_state
     TO appstore_viewer, appstore_operator, appstore_backend;
 
+-- What the views and functions about owners call.
+GRANT EXECUTE ON FUNCTION appstore.is_forgotten, appstore.owner_of TO appstore_worker, appstore_viewer, appstore_operator, appstore_backend;
+
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.
 GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_order, appstore.api_user_orders,
     appstore.api_set_user_token, appstore.api_link_owner, appstore.api_submit_transaction, appstore.api_submit_receipt, appstore.api_event, appstore.api_entitlements,

@@ -17,7 +17,8 @@ package enum OrderNumber {
         derive(["charge", environment.rawValue, transactionID])
     }
 
-    /// The order or user that an appAccountToken names. Nil for version 8 UUIDs: derived numbers have this version, and a client could compute one.
+    /// The order or user that an appAccountToken names. Nil for version 8 UUIDs: derived numbers have this version, and a client could compute
+    /// one.
     package static func named(by appAccountToken: UUID?) -> UUID? {
         appAccountToken.flatMap { $0.uuid.6 >> 4 == 8 ? nil : $0 }
     }

@@ -99,7 +99,8 @@ struct BatchApplication {
         )
     }
 
-    /// After ``statement`` and ``refundStatement``, which record what tells the same; nil when no answer found a status. Returns the ids of the effects that are new.
+    /// After ``statement`` and ``refundStatement``, which record what tells the same; nil when no answer found a status. Returns the ids of the
+    /// effects that are new.
     var foundStatement: Statement? {
         let entries = entries.filter(Self.isFound)
         guard !entries.isEmpty else { return nil }

@@ -3,10 +3,10 @@
 -- Returns the key of each post, with first_event_id and owner, which is null where no transaction is named or its owner is unknown, and
 -- was_forgotten: a forgotten user owned the contract, so that what that user bought is the owner's of now.
 SELECT u.environment::text, u.original_transaction_id, u.user_id, u.is_receipt, u.transaction_id, p.event_id AS first_event_id,
-       coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, c.user_id) AS owner,
+       appstore.owner_of(o.user_id, c.user_id) AS owner,
        EXISTS (SELECT FROM appstore.ownership_claims AS k
                WHERE k.original_transaction_id = u.original_transaction_id AND k.environment = u.environment
-                 AND starts_with(k.user_id, 'forgotten:') OFFSET 0) AS was_forgotten
+                 AND appstore.is_forgotten(k.user_id) OFFSET 0) AS was_forgotten
 FROM (
     SELECT unnest(:environments::appstore.environment[]) AS environment,
            unnest(:original_transaction_ids::text[]) AS original_transaction_id, unnest(:user_ids::text[]) AS user_id,

@@ -130,6 +130,15 @@ CREATE INDEX effect_log_refunds ON appstore.effect_log (transaction_id) WHERE ki
 DROP TABLE appstore.step_copies, appstore.step_grants, appstore.step_purchases_of_refunds, appstore.step_refunds;
 DROP FUNCTION appstore.step_sha1;
 
+-- 3. A mark of copies, for reports. The step that derives again sets it.
+ALTER TABLE appstore.transactions ADD COLUMN is_later_copy boolean NOT NULL DEFAULT false;
+DROP INDEX appstore.transactions_not_renewed;
+CREATE INDEX transactions_for_corrections ON appstore.transactions (original_transaction_id)
+    WHERE (transaction_id <> original_transaction_id AND transaction_reason IS DISTINCT FROM 'RENEWAL') OR is_later_copy;
+COMMENT ON COLUMN appstore.transactions.is_later_copy IS
+    'Derived: the ledger has an earlier transaction of the same purchase, by the numbers of their ids, which counts in reports. Those of family '
+    'members are compared with one another.';
+
 COMMENT ON COLUMN appstore.transactions.purchase_date IS
     'When it was bought. Of a copy of what is kept the originalPurchaseDate: Apple gives the date of the restore as its purchaseDate.';
 COMMENT ON COLUMN appstore.transactions.period_no IS

@@ -71,6 +71,7 @@ CREATE TABLE appstore.transactions (
     receipt_revocation_reason     integer,
     receipt_is_upgraded           boolean,
     left_contract                 text        COLLATE "C",
+    is_later_copy                 boolean     NOT NULL DEFAULT false,
     known                         jsonb,
     PRIMARY KEY (transaction_id, environment),
     CONSTRAINT transactions_first_not_after_last CHECK (first_signed_date <= greatest(signed_date, receipt_date)),
@@ -119,6 +120,9 @@ COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables
 COMMENT ON COLUMN appstore.transactions.left_contract IS
     'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on '
     'the order of arrival and is not part of the state.';
+COMMENT ON COLUMN appstore.transactions.is_later_copy IS
+    'Derived: the ledger has an earlier transaction of the same purchase, by the numbers of their ids, which counts in reports. Those of family '
+    'members are compared with one another.';
 COMMENT ON COLUMN appstore.transactions.known IS
     'Where the newest JWS lacks members that cannot change and are known, a member for each, by its column: [signed_date in milliseconds, '
     'payload_hash] of the newest JWS that has it, null where only receipts have it. Null in most transactions. Such members are product_type, '
@@ -132,10 +136,10 @@ CREATE INDEX transactions_by_first_token ON appstore.transactions
     (first_token, purchase_date, length(transaction_id), transaction_id) WHERE first_token IS NOT NULL;
 -- All transactions of one purchase.
 CREATE INDEX transactions_by_period ON appstore.transactions (period_no);
--- Charges that the customer made beside the first one, of all charges of receipts those too that Apple made: only these can end a period early or
--- be copies of one, which reports look for.
-CREATE INDEX transactions_not_renewed ON appstore.transactions (original_transaction_id)
-    WHERE transaction_id <> original_transaction_id AND transaction_reason IS DISTINCT FROM 'RENEWAL';
+-- Charges that the customer made beside the first one, of all charges of receipts those too that Apple made: only these can end a period early,
+-- which reports look for. And copies, which reports leave out.
+CREATE INDEX transactions_for_corrections ON appstore.transactions (original_transaction_id)
+    WHERE (transaction_id <> original_transaction_id AND transaction_reason IS DISTINCT FROM 'RENEWAL') OR is_later_copy;
 -- What ends in a period of time, for the reconciliation. An expression, so that no other statement is ever planned with it.
 CREATE INDEX transactions_by_expiry ON appstore.transactions ((expires_date AT TIME ZONE 'UTC')) WHERE expires_date IS NOT NULL;
 -- Transactions whose token changed after their first fact: the later token claims the contract, and pays nothing.

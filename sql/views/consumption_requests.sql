@@ -6,13 +6,13 @@ SELECT c.environment, c.transaction_id,
             WHEN c.outcome IS NOT NULL OR c.due_at <= statement_timestamp() THEN 'missed'
             WHEN d.result = 'refused' THEN 'refused'
             ELSE 'waiting' END AS state,
-       c.asked_at, c.due_at, c.reason, c.original_transaction_id, t.bundle_id, t.product_id, coalesce(o.user_id, m.user_id) AS user_id,
+       c.asked_at, c.due_at, c.reason, c.original_transaction_id, t.bundle_id, t.product_id, appstore.owner_of(o.user_id, m.user_id) AS user_id,
        t.order_no, c.is_advanced_commerce, d.decided_at, d.decided_by, (d.answer).consented, (d.answer).delivery, (d.answer).percentage,
        (d.answer).preference, CASE WHEN d.result = 'answered' THEN d.settled_at END AS answered_at,
        CASE WHEN d.result = 'refused' THEN d.reason END AS refused_with, c.outcome, c.outcome_at,
        CASE WHEN c.outcome = 'refunded' THEN t.revocation_percentage END AS refunded_percentage,
        coalesce(policy.mode = 'backend' OR policy.mode = 'default' AND EXISTS (
-           SELECT FROM appstore.consents AS k WHERE k.user_id = coalesce(o.user_id, m.user_id) AND k.withdrawn_at IS NULL), false) AS is_expected
+           SELECT FROM appstore.consents AS k WHERE k.user_id = appstore.owner_of(o.user_id, m.user_id) AND k.withdrawn_at IS NULL), false) AS is_expected
 FROM appstore.consumption_obligations AS c
 LEFT JOIN LATERAL (
     SELECT t.bundle_id, t.product_id, t.order_no, t.revocation_percentage FROM appstore.transactions AS t
@@ -49,7 +49,7 @@ COMMENT ON COLUMN appstore.consumption_requests.state IS
 COMMENT ON COLUMN appstore.consumption_requests.asked_at IS 'The first notification of the request; Apple repeats it and wants one answer.';
 COMMENT ON COLUMN appstore.consumption_requests.due_at IS 'Twelve hours after asked_at.';
 COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionRequestReason.';
-COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The user of the order, else the owner of the contract.';
+COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The owner of the purchase: see owner_of.';
 COMMENT ON COLUMN appstore.consumption_requests.is_advanced_commerce IS 'Whether the answer is one of version 1: see refund_requests.';
 COMMENT ON COLUMN appstore.consumption_requests.decided_at IS 'When the latest decision about it was made; null while there is none.';
 COMMENT ON COLUMN appstore.consumption_requests.decided_by IS 'The login, or the API key, that decided.';

@@ -38,7 +38,7 @@ LEFT JOIN LATERAL (
 UNION ALL
 -- 2. Orders whose payment belongs to another user: another product was bought than the ordered one.
 SELECT n.environment, CASE WHEN n.product_id <> t.product_id THEN 'product_mismatch' ELSE 'bundle_mismatch' END, 'link_owner_or_refund',
-       n.order_no, n.user_id, given.user_id, t.transaction_id, t.original_transaction_id, t.product_id, t.purchase_date, n.product_id, n.bundle_id, 1
+       n.order_no, n.user_id, owner.user_id, t.transaction_id, t.original_transaction_id, t.product_id, t.purchase_date, n.product_id, n.bundle_id, 1
 FROM appstore.orders AS n
 CROSS JOIN LATERAL (
     SELECT t.* FROM appstore.transactions AS t
@@ -49,14 +49,19 @@ CROSS JOIN LATERAL (
     SELECT o.user_id FROM appstore.orders AS o
     WHERE o.order_no = t.order_no AND o.environment = n.environment AND o.status <> 'refunded' AND o.user_id <> n.user_id OFFSET 0
 ) AS given
-WHERE n.reason IS NOT NULL
+LEFT JOIN LATERAL (
+    SELECT m.user_id FROM appstore.contracts AS m
+    WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = n.environment OFFSET 0
+) AS m ON true
+CROSS JOIN LATERAL (SELECT appstore.owner_of(given.user_id, m.user_id) AS user_id) AS owner
+WHERE n.reason IS NOT NULL AND owner.user_id <> n.user_id
   AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
                   WHERE l.original_transaction_id = t.original_transaction_id AND l.environment = n.environment AND l.kind = 'link'
                     AND l.effective_at >= t.purchase_date)
 UNION ALL
 -- 3. Posts of purchases that belong to another user, or to a family member and came too late: see appstore.derive_conflicts.
 SELECT p.environment, p.conflict, 'link_owner', t.order_no, p.user_id,
-       coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, m.user_id), t.transaction_id, p.original_transaction_id, t.product_id, t.purchase_date, NULL, NULL, 1
+       appstore.owner_of(o.user_id, m.user_id), t.transaction_id, p.original_transaction_id, t.product_id, t.purchase_date, NULL, NULL, 1
 FROM appstore.client_posts AS p
 CROSS JOIN LATERAL (
     SELECT m.user_id, m.current_transaction_id FROM appstore.contracts AS m
@@ -70,7 +75,7 @@ LEFT JOIN LATERAL (
     SELECT o.user_id FROM appstore.orders AS o
     WHERE o.order_no = t.order_no AND o.environment = p.environment AND p.transaction_id IS NOT NULL OFFSET 0
 ) AS o ON true
-WHERE p.conflict IS NOT NULL AND NOT starts_with(p.user_id, 'forgotten:');
+WHERE p.conflict IS NOT NULL AND NOT appstore.is_forgotten(p.user_id);
 COMMENT ON VIEW appstore.unmatched IS
     'Cases that need an operator''s decision: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of '
     'purchases that belong to another user. A row disappears when the resolution has been carried out.';

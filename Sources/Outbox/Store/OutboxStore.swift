@@ -6,7 +6,8 @@ import SQL
 struct OutboxStore: Sendable {
     let pool: ConnectionPool
 
-    /// Leases due calls of these kinds in these lanes: those of the lowest priority number first, and of them those that wait longest. A call whose lease has expired is due.
+    /// Leases due calls of these kinds in these lanes: those of the lowest priority number first, and of them those that wait longest. A call
+    /// whose lease has expired is due.
     func lease(_ kinds: [String], in lanes: [CallLane], atMost count: Int, for length: Duration) async throws -> [LeasedCall] {
         try await pool.query(Self.lease(kinds, in: lanes, atMost: count, for: length)).map(LeasedCall.init)
     }

@@ -51,6 +51,20 @@ struct UnmatchedTests {
         }
     }
 
+    @Test func `a purchase for the wrong order is not listed once who ordered it is the next owner after a forgotten user`() async throws {
+        try await TestLedger.with { ledger in
+            try await ledger.put(Charge("999", onDay: -40).with { $0.contract = "1000" })
+            try await ledger.link(to: "bert", onDay: -39)
+            try await ledger.makeOrder(token, user: "anna")
+            try await ledger.put(mismatched)
+            let alias = try await ForgetScene.forget("bert", in: ledger)
+            #expect(try await ledger.resolutions() == ["link_owner_or_refund for anna, who ordered pro.monthly, of \(alias)"])
+            try await ledger.submit("1000", by: "anna", onDay: 5000)
+            #expect(try await ledger.lines("SELECT user_id FROM appstore.contracts") == ["anna"])
+            #expect(try await ledger.unmatched() == [])
+        }
+    }
+
     @Test func `a token whose order is already paid is listed as such`() async throws {
         try await TestLedger.with { ledger in
             try await ledger.makeOrder(token, user: "anna", product: "coins")

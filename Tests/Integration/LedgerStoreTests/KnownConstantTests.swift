@@ -37,6 +37,43 @@ struct KnownConstantTests {
         Member("subscriptionGroupIdentifier", "subscription_group_identifier", "20001", "20002"),
     ]
 
+    /// The database's lists of such members: those that it joins, those whose lack it sees, and those that the comment names.
+    private static let lists: Statement = """
+        WITH member AS (
+            SELECT a.attname AS name, a.attnotnull AS is_needed, to_jsonb(CASE a.atttypid::regtype::text
+                       WHEN 'appstore.environment' THEN 'Production' WHEN 'uuid' THEN '00000000-0000-0000-0000-000000000001'
+                       WHEN 'timestamp with time zone' THEN '2026-01-01 00:00Z' WHEN 'jsonb' THEN NULL ELSE '1' END) AS value
+            FROM pg_attribute AS a WHERE a.attrelid = 'appstore.transactions'::regclass AND a.attnum > 0 AND NOT a.attisdropped
+        ), register AS (
+            SELECT jsonb_populate_record(NULL::appstore.transactions, jsonb_object_agg(m.name, m.value)) AS older,
+                   jsonb_populate_record(NULL::appstore.transactions, jsonb_object_agg(m.name, m.value) FILTER (WHERE m.is_needed)
+                       || '{"signed_date": "2026-02-01 00:00Z", "payload_hash": "2"}') AS newer
+            FROM member AS m
+        )
+        SELECT string_agg(list.name, ' ' ORDER BY list.name COLLATE "C")
+        FROM (
+            SELECT 1, jsonb_object_keys((appstore.join_constants(r.newer, r.older)).known) FROM register AS r
+            UNION ALL
+            SELECT 2, m.name::text FROM register AS r, member AS m
+            WHERE appstore.lacks_constants(r.newer, jsonb_populate_record(r.newer, jsonb_build_object(m.name, m.value)))
+            UNION ALL
+            SELECT 3, word[1]
+            FROM pg_attribute AS a, substring(col_description(a.attrelid, a.attnum) FROM 'Such members are (.*)') AS words,
+                 regexp_matches(words, '[a-z_]+', 'g') AS word
+            WHERE a.attrelid = 'appstore.transactions'::regclass AND a.attname = 'known' AND word[1] <> 'and'
+        ) AS list (number, name)
+        GROUP BY list.number ORDER BY list.number
+        """
+
+    @Test func `the database keeps the members that workers keep`() async throws {
+        let kept = LastingMember.allCases.map(\.rawValue).sorted()
+        #expect(Self.members.map(\.column).sorted() == kept)
+        try await LedgerFixture.with { ledger in
+            let lists = try await ledger.database.lines(Self.lists)
+            #expect(lists == Array(repeating: kept.joined(separator: " "), count: 3))
+        }
+    }
+
     private static let orders = [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]]
 
     @Test(arguments: members)

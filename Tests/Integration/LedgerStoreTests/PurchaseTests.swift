@@ -36,6 +36,29 @@ struct PurchaseTests {
         }
     }
 
+    @Test(arguments: [InAppOwnershipType.purchased, .familyShared])
+    func `a copy is marked as long as an earlier transaction of its purchase is known`(ownership: InAppOwnershipType) async throws {
+        try await LedgerFixture.with { ledger in
+            let period = Facts.Charge("1001", onDay: 30).with { $0.ownership = ownership }
+            let copy = period.with { $0.id = "1500" }
+            // Each statement about the first transaction, and whether the other one is a copy then.
+            let steps: [(Facts.Charge, Bool)] = [
+                (period, true), (period.with { ($0.lineItem, $0.signedDay) = ("6", 40) }, false), (period.with { $0.signedDay = 41 }, true),
+                (period.with { ($0.contract, $0.signedDay) = ("2000", 42) }, false),
+            ]
+            try await ledger.merge(copy)
+            for (statement, isCopy) in steps {
+                try await ledger.merge(statement)
+                let marked = try await ledger.database.lines("SELECT transaction_id FROM appstore.transactions WHERE is_later_copy")
+                #expect(marked == (isCopy ? ["1500"] : []))
+                let state = try await ledger.state()
+                let again: Statement = "SELECT appstore.derive_ledger('Production', '{1001,1500}', '{1000,2000}')::text"
+                #expect(try await ledger.database.lines(again) == ["false"])
+                #expect(try await ledger.state() == state)
+            }
+        }
+    }
+
     @Test func `what Apple stated last about any transaction of a purchase decides`() async throws {
         try await LedgerFixture.with { ledger in
             try await ledger.merge(original, copy)

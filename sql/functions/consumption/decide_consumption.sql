@@ -58,7 +58,7 @@ BEGIN
     END IF;
 
     -- 3. The user's consent, which cannot be withdrawn between this check and the commit.
-    v_user := coalesce(
+    v_user := appstore.owner_of(
         (SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = v_sold.order_no AND o.environment = decide_consumption.environment),
         (SELECT m.user_id FROM appstore.contracts AS m
          WHERE m.original_transaction_id = v_request.original_transaction_id AND m.environment = decide_consumption.environment));

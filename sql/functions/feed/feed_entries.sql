@@ -7,7 +7,7 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id),
                e.original_transaction_id,
-               coalesce(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
+               appstore.owner_of(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
                e.occurred_at, p_now,
                jsonb_build_object(
                    'effect_subject', e.subject, 'learned_at', e.recorded_at, 'product_id', e.product_id, 'event_id', e.event_id::text,

@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION appstore.affected_rows(
     p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[])
-RETURNS TABLE (tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
+RETURNS TABLE (tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], shared text[])
 LANGUAGE sql STABLE ROWS 1 AS $$
     WITH charge AS MATERIALIZED (
         SELECT found.*
@@ -137,8 +137,10 @@ LANGUAGE sql STABLE ROWS 1 AS $$
            ARRAY(SELECT unsure.order_no FROM unsure ORDER BY unsure.order_no),
            ARRAY(SELECT moved.order_no FROM moved UNION SELECT elsewhere.order_no FROM elsewhere ORDER BY order_no),
            ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
-           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id)
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
+           ARRAY(SELECT unnest(ARRAY[charge.original_transaction_id, charge.left_contract]) FROM charge
+                 WHERE NOT charge.is_purchased OR charge.token_changed)
 $$;
 COMMENT ON FUNCTION appstore.affected_rows IS
     'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose '
-    'order may differ; contracts; claimed, contracts whose claims may differ.';
+    'order may differ; contracts; claimed, contracts whose claims may differ; shared, contracts of charges of family members.';

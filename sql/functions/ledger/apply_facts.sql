@@ -92,7 +92,7 @@ BEGIN
                r.auto_renew_status, r.renewal_signed_date, r.renewal_date, r.grace_period_expires_date, r.contract_row
         FROM renewed AS r
         UNION ALL
-        SELECT u.transaction_id, u.original_transaction_id, u.web_order_line_item_id, u.order_no, coalesce(u.order_user, u.user_id),
+        SELECT u.transaction_id, u.original_transaction_id, u.web_order_line_item_id, u.order_no, appstore.owner_of(u.order_user, u.user_id),
                u.is_new, u.product_id, u.product_type, u.purchase_date, u.expires_date, u.first_signed_date, u.current_transaction_id,
                u.renewal_status, u.auto_renew_status, u.renewal_signed_date, u.renewal_date, u.grace_period_expires_date, u.contract_row
         FROM unchanged AS u
@@ -171,7 +171,7 @@ BEGIN
                                           product_id, order_no, user_id, vouched_bundle_id,
                                           grace_period_expires_date)
             SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id,
+                   e.product_id, t.order_no, appstore.owner_of(o.user_id, m.user_id), e.vouched_bundle_id,
                    e.grace_period_expires_date
             FROM (
                 SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
@@ -191,7 +191,8 @@ BEGIN
             LEFT JOIN LATERAL (
                 SELECT m.user_id FROM appstore.contracts AS m
                 WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
-                  AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
+                  AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id)
+                  AND (o.user_id IS NULL OR appstore.is_forgotten(o.user_id)) OFFSET 0
             ) AS m ON true
             WHERE e.effect_id <> ALL (v_new)
               -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one

@@ -44,16 +44,14 @@ BEGIN
             SELECT o.user_id FROM appstore.orders AS o
             WHERE o.order_no = t.order_no AND o.environment = p_environment AND post.transaction_id IS NOT NULL OFFSET 0
         ) AS o ON true
-        CROSS JOIN LATERAL ( -- what a forgotten user bought is the next owner's
-            SELECT coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, m.user_id) AS user_id
-        ) AS owner
+        CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, m.user_id) AS user_id) AS owner
         WHERE CASE WHEN post.transaction_id IS NOT NULL THEN owner.user_id <> post.user_id OR (owner.user_id IS NULL AND NOT t.is_purchased)
                    ELSE owner.user_id <> post.user_id AND t.confers_access AND post.user_id IS DISTINCT FROM (
                        SELECT c.user_id FROM appstore.ownership_claims AS c
                        WHERE c.original_transaction_id = post.contract AND c.environment = p_environment
                          AND c.effective_at <= post.received_at
                        ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1) END
-          AND NOT starts_with(post.user_id, 'forgotten:')
+          AND NOT appstore.is_forgotten(post.user_id)
           AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
                           WHERE l.original_transaction_id = post.contract AND l.environment = p_environment AND l.kind = 'link'
                             AND l.effective_at >= post.received_at OFFSET 0)

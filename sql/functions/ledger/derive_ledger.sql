@@ -40,6 +40,20 @@ BEGIN
     IF cardinality(v_affected.unsure) + cardinality(v_affected.claimed) > 0 THEN
         PERFORM appstore.derive_token_users(p_environment, v_affected.unsure, v_affected.claimed);
     END IF;
+    IF cardinality(v_affected.shared) > 0 THEN
+        -- A family member's charge has no order that says which period it has left. What it has left there may be no copy any longer.
+        v_affected.periods := ARRAY(
+            SELECT unnest(v_affected.periods)
+            UNION
+            SELECT copy.period_no
+            FROM unnest(v_affected.shared) AS contract (id)
+            CROSS JOIN LATERAL (
+                SELECT t.period_no, t.is_purchased FROM appstore.transactions AS t
+                WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.is_later_copy OFFSET 0
+            ) AS copy
+            WHERE NOT copy.is_purchased
+            ORDER BY 1);
+    END IF;
     IF cardinality(v_affected.periods) > 0 THEN
         PERFORM appstore.derive_period_orders(p_environment, v_affected.periods, p_transaction_ids);
     END IF;

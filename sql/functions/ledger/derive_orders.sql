@@ -43,7 +43,8 @@ COMMENT ON FUNCTION appstore.derive_token_orders IS 'Derives the orders with the
 CREATE OR REPLACE FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-    v_moved   text[];   -- charges whose order differs
+    v_moved   text[];   -- charges whose order differs, or whose mark of a copy
+    v_copies  text[];   -- those of them that are copies of an earlier one
     v_foreign bigint;   -- those of them that this transaction has not written
     v_had     bigint;
 BEGIN
@@ -77,16 +78,18 @@ BEGIN
                      AND by_token.order_no <> by_token.period_no OFFSET 0)
            OR NOT EXISTS (SELECT FROM appstore.transactions AS t
                           WHERE t.period_no = needless.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0));
-    -- 3. Point each charge to its order: the one that its own first token names, else the one that its period pays.
+    -- 3. Point each charge to its order: the one that its own first token names, else the one that its period pays. And mark copies.
     SELECT coalesce(array_agg(charge.transaction_id ORDER BY charge.transaction_id), '{}'),
+           coalesce(array_agg(charge.transaction_id) FILTER (WHERE charge.place > 1), '{}'),
            count(*) FILTER (WHERE charge.transaction_id <> ALL (p_transaction_ids))
-    INTO v_moved, v_foreign
+    INTO v_moved, v_copies, v_foreign
     FROM unnest(p_periods) AS period (order_no)
     CROSS JOIN LATERAL (
-        SELECT t.transaction_id, t.first_token, t.is_purchased, t.order_no, t.token_changed
+        SELECT t.transaction_id, t.first_token, t.is_purchased, t.order_no, t.token_changed, t.is_later_copy,
+               row_number() OVER (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id) AS place
         FROM appstore.transactions AS t WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
     ) AS charge
-    WHERE charge.token_changed
+    WHERE charge.token_changed OR charge.is_later_copy <> (charge.place > 1)
        OR charge.order_no IS DISTINCT FROM appstore.order_of(p_environment, period.order_no, charge.first_token, charge.is_purchased);
     IF v_foreign > 0 THEN
         -- A transaction that holds a charge will wait for its contract, which is locked here: waiting for the charge would be a deadlock.
@@ -100,10 +103,11 @@ BEGIN
     IF cardinality(v_moved) > 0 THEN
         UPDATE appstore.transactions AS t
         SET order_no = appstore.order_of(p_environment, t.period_no, t.first_token, t.is_purchased),
-            token_changed = false, left_token = NULL
+            token_changed = false, left_token = NULL, is_later_copy = t.transaction_id = ANY (v_copies)
         WHERE t.transaction_id = ANY (v_moved) AND t.environment = p_environment;
     END IF;
 END
 $$;
 COMMENT ON FUNCTION appstore.derive_period_orders IS
-    'Derives the orders of these periods and points their charges to them. p_transaction_ids are the charges that this transaction has written.';
+    'Derives the orders of these periods, points their charges to them and marks copies. p_transaction_ids are the charges that this transaction has '
+    'written.';

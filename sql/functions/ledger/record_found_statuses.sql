@@ -12,7 +12,7 @@ BEGIN
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                       product_id, order_no, user_id, grace_period_expires_date)
         SELECT e.effect_id, p_environment, 'status_found', e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.grace_period_expires_date
+               e.product_id, t.order_no, appstore.owner_of(o.user_id, m.user_id), e.grace_period_expires_date
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
                    unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
@@ -28,7 +28,8 @@ BEGIN
         ) AS o ON true
         LEFT JOIN LATERAL (
             SELECT m.user_id FROM appstore.contracts AS m
-            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
+            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
+              AND (o.user_id IS NULL OR appstore.is_forgotten(o.user_id)) OFFSET 0
         ) AS m ON true
         -- An answer about an earlier period, or older than what the ledger knows, is no news.
         WHERE EXISTS (

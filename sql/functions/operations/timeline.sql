@@ -94,9 +94,7 @@ LANGUAGE sql STABLE AS $$
             SELECT k.user_id FROM claim AS k WHERE p.transaction_id IS NULL AND k.effective_at <= p.received_at
             ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC LIMIT 1
         ) AS owned ON true
-        CROSS JOIN LATERAL ( -- what a forgotten user bought is the next owner's
-            SELECT coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, owned.user_id, m.user_id) AS user_id
-        ) AS owner
+        CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, coalesce(owned.user_id, m.user_id)) AS user_id) AS owner
         WHERE p.environment = entries_about.environment AND p.original_transaction_id = entries_about.original_transaction_id
         UNION ALL
         SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id,

@@ -1,35 +1,16 @@
 -- A function and not a view: where the planner expects that it returns many rows, it reads the charges in one process. It returns few.
 CREATE OR REPLACE FUNCTION appstore_reports.corrections()
-RETURNS TABLE (environment appstore.environment, transaction_id text, is_copy boolean, replaced_at timestamptz, grace_ends_at timestamptz,
-               is_copied boolean, revocation_date timestamptz, revocation_percentage integer, is_upgraded boolean)
+RETURNS TABLE (environment appstore.environment, transaction_id text, replaced_at timestamptz, grace_ends_at timestamptz, is_copied boolean,
+               revocation_date timestamptz, revocation_percentage integer, is_upgraded boolean)
 LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
-    WITH made AS NOT MATERIALIZED (
-        -- 1. Only a charge that the customer made can replace a period that still runs, or be a copy of a purchase: a renewal by Apple
-        --    begins when the period before it ends. The index transactions_not_renewed has these. A receipt does not say who made a charge.
-        SELECT t.* FROM appstore.transactions AS t
-        WHERE t.transaction_id <> t.original_transaction_id AND t.transaction_reason IS DISTINCT FROM 'RENEWAL'
-    )
-    SELECT r.environment, r.transaction_id, bool_or(r.is_copy), min(r.replaced_at), max(r.grace_ends_at),
-           bool_or(r.is_copied), max(r.revocation_date), max(r.revocation_percentage), bool_or(r.is_upgraded)
+    SELECT r.environment, r.transaction_id, min(r.replaced_at), max(r.grace_ends_at), bool_or(r.is_copied), max(r.revocation_date),
+           max(r.revocation_percentage), bool_or(r.is_upgraded)
     FROM (
-        SELECT c.environment, c.transaction_id, true AS is_copy, NULL::timestamptz AS replaced_at, NULL::timestamptz AS grace_ends_at,
-               false AS is_copied, NULL::timestamptz AS revocation_date, NULL::integer AS revocation_percentage, NULL::boolean AS is_upgraded
-        FROM made AS c
-        WHERE EXISTS (
-            SELECT FROM appstore.transactions AS o
-            WHERE o.period_no = c.period_no AND o.environment = c.environment AND o.is_purchased = c.is_purchased
-              AND o.transaction_id <> c.transaction_id
-              AND (o.transaction_id = o.original_transaction_id OR o.transaction_reason = 'RENEWAL'
-                   OR (length(o.transaction_id), o.transaction_id) < (length(c.transaction_id), c.transaction_id)) OFFSET 0)
-        UNION ALL
-        -- What the newest statement about a purchase with copies says of it.
-        SELECT c.environment, p.transaction_id, false, NULL, NULL, true, p.revocation_date, p.revocation_percentage, p.is_upgraded
-        FROM made AS c
-        CROSS JOIN LATERAL appstore.purchase(c.environment, c.period_no) AS p
-        WHERE p.transactions > 1
-        UNION ALL
-        SELECT c.environment, p.transaction_id, false, c.purchase_date, NULL, false, NULL, NULL, NULL
-        FROM made AS c
+        -- 1. Only a charge that the customer made can replace a period that still runs: a renewal by Apple begins when the period before it
+        --    ends. The index transactions_for_corrections has these. A receipt does not say who made a charge.
+        SELECT c.environment, p.transaction_id, c.purchase_date AS replaced_at, NULL::timestamptz AS grace_ends_at, false AS is_copied,
+               NULL::timestamptz AS revocation_date, NULL::integer AS revocation_percentage, NULL::boolean AS is_upgraded
+        FROM appstore.transactions AS c
         CROSS JOIN LATERAL (
             SELECT p.transaction_id FROM appstore.transactions AS p
             WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
@@ -37,10 +18,17 @@ LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = p
               AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
                   < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
         ) AS p
-        WHERE c.is_subscription
+        WHERE c.transaction_id <> c.original_transaction_id AND c.transaction_reason IS DISTINCT FROM 'RENEWAL'
+          AND c.is_subscription AND NOT c.is_later_copy
         UNION ALL
-        -- 2. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
-        SELECT e.environment, t.transaction_id, false, NULL, e.grace_period_expires_date, false, NULL, NULL, NULL
+        -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies.
+        SELECT c.environment, p.transaction_id, NULL, NULL, true, p.revocation_date, p.revocation_percentage, p.is_upgraded
+        FROM appstore.transactions AS c
+        CROSS JOIN LATERAL appstore.purchase(c.environment, c.period_no) AS p
+        WHERE c.is_later_copy AND p.is_purchased = c.is_purchased
+        UNION ALL
+        -- 3. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
+        SELECT e.environment, t.transaction_id, NULL, e.grace_period_expires_date, false, NULL, NULL, NULL
         FROM appstore.effect_log AS e
         CROSS JOIN LATERAL (
             SELECT t.* FROM appstore.transactions AS t
@@ -62,7 +50,6 @@ LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = p
     GROUP BY r.environment, r.transaction_id
 $$;
 COMMENT ON FUNCTION appstore_reports.corrections IS
-    'What other rows say of a charge: that it is a copy of a charge with a row of its own, which reports leave out (is_copy), or that it has such copies (is_copied), and what the '
-    'newest statement about any of them says; when a later '
-    'charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of the grace period in which no charge '
-    'came (grace_ends_at).';
+    'What other rows say of a charge: when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of '
+    'the grace period in which no charge came (grace_ends_at); and of a charge that has copies (is_copied) what the newest statement about any of '
+    'them says.';

@@ -84,9 +84,7 @@ BEGIN
         SELECT m.user_id FROM appstore.contracts AS m
         WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = api_receipt_charges.environment OFFSET 0
     ) AS m ON true
-    CROSS JOIN LATERAL ( -- what a forgotten user bought is the next owner's
-        SELECT coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, m.user_id) AS user_id
-    ) AS owner
+    CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, m.user_id) AS user_id) AS owner
     WHERE v_key.bundle_ids IS NULL OR t.bundle_id = ANY (v_key.bundle_ids)
     ORDER BY asked.position;
 END

@@ -16,7 +16,7 @@ CROSS JOIN LATERAL (
            CASE WHEN r.is_copied THEN r.revocation_percentage ELSE t.revocation_percentage END AS revocation_percentage,
            CASE WHEN r.is_copied THEN r.is_upgraded ELSE t.is_upgraded END AS is_upgraded
 ) AS state
-WHERE r.is_copy IS NOT TRUE;
+WHERE NOT t.is_later_copy;
 COMMENT ON VIEW appstore_reports.charges IS 'What all reports are made of: each charge once, and until when it gave access.';
 COMMENT ON COLUMN appstore_reports.charges.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
 COMMENT ON COLUMN appstore_reports.charges.is_purchased IS 'False for what a family member shares.';

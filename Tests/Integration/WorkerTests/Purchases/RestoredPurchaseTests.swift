@@ -72,6 +72,19 @@ struct RestoredPurchaseTests {
         }
     }
 
+    @Test(arguments: [[0, 1], [1, 0]])
+    func `a second transaction of a renewal is not counted twice in reports`(order: [Int]) async throws {
+        try await WorkerScene.with { scene in
+            let period = Sale("1001", of: "1000", onDay: -5).with { $0.transaction.reason = .renewal }
+            let copy = period.copy("1500", onDay: -5).signed(onDay: -4)
+            for index in order { try await scene.notify(.didRenew, of: [period, copy][index]) }
+            #expect(try await scene.orders() == ["1001 - paid"])
+            #expect(try await scene.sold() == ["1001 9.99 9.99"])
+            try await scene.notify(.refund, of: copy.refunded(onDay: -2))
+            #expect(try await scene.sold() == ["1001 9.99 0.00"])
+        }
+    }
+
     @Test(arguments: [true, false], [Way.notification, .post, .transactionAnswer, .postedReceipt, .receiptAnswer])
     func `the refund of either transaction is that of the purchase`(isOfCopy: Bool, way: Way) async throws {
         try await WorkerScene.with { scene in
