@@ -46,7 +46,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
                    lag(t.first_token) OVER (ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id)
                        AS token_before
             FROM appstore.transactions AS t
-            WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.first_token IS NOT NULL AND t.is_purchased
+            WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
+              AND t.environment = p_environment AND t.original_transaction_id = p_contract AND t.first_token IS NOT NULL AND t.is_purchased
               AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription,
                                        t.product_type)
         ) AS named

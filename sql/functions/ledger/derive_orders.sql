@@ -8,9 +8,7 @@ BEGIN
     DELETE FROM appstore.orders AS unmade
     WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
       AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
-      AND (NOT EXISTS (SELECT FROM appstore.transactions AS t
-                       WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased
-                         AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id) OFFSET 0)
+      AND (NOT EXISTS (SELECT FROM appstore.purchases_with(p_environment, unmade.order_no) OFFSET 0)
            OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = unmade.order_no OFFSET 0));
     -- 2. Update the others from their payer.
     UPDATE appstore.orders AS o
@@ -19,10 +17,7 @@ BEGIN
         paid_product_id = new.product_id, paid_at = new.paid_at, quantity = new.quantity, price = new.price, currency = new.currency
     FROM (
         SELECT token.order_no, coalesce(paid.status, 'pending') AS status,
-               CASE WHEN payer.period_no IS NULL AND EXISTS (
-                        SELECT FROM appstore.transactions AS t
-                        WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased
-                          AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id) OFFSET 0)
+               CASE WHEN payer.period_no IS NULL AND EXISTS (SELECT FROM appstore.purchases_with(p_environment, token.order_no) OFFSET 0)
                     THEN 'product_mismatch' END AS reason,
                payer.period_no, paid.transaction_id, paid.original_transaction_id, paid.web_order_line_item_id, paid.product_id, paid.paid_at,
                paid.quantity, paid.price, paid.currency

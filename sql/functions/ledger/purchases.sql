@@ -58,17 +58,27 @@ $$;
 COMMENT ON FUNCTION appstore.paid_period IS
     'The data of a paid purchase; no row when it was not paid. A refund without a percentage is one of the whole price.';
 
+CREATE OR REPLACE FUNCTION appstore.purchases_with(p_environment appstore.environment, p_token uuid)
+RETURNS TABLE (transaction_id text, period_no uuid, product_id text, bundle_id text, purchase_date timestamptz)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT t.transaction_id, t.period_no, t.product_id, t.bundle_id, t.purchase_date
+    FROM appstore.transactions AS t
+    WHERE t.first_token = p_token AND t.environment = p_environment AND t.is_purchased
+      AND NOT EXISTS (SELECT FROM appstore.transactions AS earlier
+                      WHERE earlier.period_no = t.period_no AND earlier.environment = p_environment AND earlier.is_purchased
+                        AND (length(earlier.transaction_id), earlier.transaction_id) < (length(t.transaction_id), t.transaction_id) OFFSET 0)
+$$;
+COMMENT ON FUNCTION appstore.purchases_with IS 'The first transactions of purchases that were made with a token. Inlined.';
+
 CREATE OR REPLACE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uuid) RETURNS TABLE (period_no uuid)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT t.period_no
-    FROM appstore.transactions AS t
+    FROM appstore.purchases_with(p_environment, p_order_no) AS t
     LEFT JOIN LATERAL (
         SELECT o.product_id, o.bundle_id FROM appstore.orders AS o WHERE o.order_no = p_order_no AND o.environment = p_environment OFFSET 0
     ) AS ordered ON true
-    WHERE t.first_token = p_order_no AND t.environment = p_environment AND t.is_purchased
-      AND (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
+    WHERE (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
       AND (ordered.bundle_id IS NULL OR ordered.bundle_id = t.bundle_id)
-      AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)
       AND NOT EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = p_order_no OFFSET 0)
     ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id
     LIMIT 1

@@ -9,108 +9,104 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan S
 SET enable_hashjoin = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-    v_purchase  record;
-    v_ids       text[];        -- its transactions, the first one first
-    v_reversals timestamptz[]; -- of the purchase, in order
-    v_latest    timestamptz;   -- the latest date of a refund that Apple has ever given
-    v_new       uuid[];
-    v_all_new   uuid[] := '{}';
+    v_new uuid[];
 BEGIN
-    FOR v_purchase IN
-        -- A fact may name the purchase otherwise, or not, than the newest one about its transaction.
-        SELECT t.original_transaction_id AS contract, appstore.purchase_of(t) AS purchase, max(told.event_id) AS event_id,
-               array_agg(told.effect_id) FILTER (WHERE told.occurred_at IS NOT NULL) AS effect_ids,
-               array_agg(told.event_id) FILTER (WHERE told.occurred_at IS NOT NULL) AS event_ids,
-               array_agg(told.occurred_at) FILTER (WHERE told.occurred_at IS NOT NULL) AS dates,
-               array_agg(told.transaction_id) FILTER (WHERE told.occurred_at IS NOT NULL) AS transaction_ids
+    -- 1. The purchases of these facts. A fact may name its purchase otherwise, or not, than the newest one about its transaction.
+    WITH told AS MATERIALIZED (
+        SELECT f.*, t.original_transaction_id AS contract, appstore.purchase_of(t) AS purchase
         FROM (
-            SELECT unnest(p_effect_ids) AS effect_id, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
+            SELECT unnest(p_effect_ids) AS name, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                    unnest(p_transaction_ids) AS transaction_id
             UNION ALL
             SELECT NULL, unnest(p_reversal_event_ids), NULL, unnest(p_reversed_transaction_ids)
-        ) AS told
+        ) AS f
         CROSS JOIN LATERAL (
-            SELECT t.* FROM appstore.transactions AS t WHERE t.transaction_id = told.transaction_id AND t.environment = p_environment OFFSET 0
+            SELECT t.* FROM appstore.transactions AS t WHERE t.transaction_id = f.transaction_id AND t.environment = p_environment OFFSET 0
         ) AS t
-        GROUP BY 1, 2
-        ORDER BY 1, 2
-    LOOP
-        v_ids := ARRAY(
-            SELECT t.transaction_id FROM appstore.transactions AS t
-            WHERE t.original_transaction_id = v_purchase.contract AND t.environment = p_environment
-              AND appstore.purchase_of(t) = v_purchase.purchase
-            ORDER BY length(t.transaction_id), t.transaction_id);
-        v_reversals := ARRAY(
-            SELECT r.signed_date
-            FROM unnest(v_ids) AS alike (id)
-            CROSS JOIN LATERAL (
-                SELECT r.signed_date FROM appstore.refund_requests AS r
-                WHERE r.transaction_id = alike.id AND r.environment = p_environment AND r.kind = 'reversed' OFFSET 0
-            ) AS r
-            ORDER BY r.signed_date);
-        v_latest := greatest(
-            (SELECT max(greatest(e.occurred_at, e.restated_date)) FROM appstore.effect_log AS e
-             WHERE e.transaction_id = ANY (v_ids) AND e.environment = p_environment AND e.kind = 'refunded'),
-            (SELECT max(f.date) FROM unnest(v_purchase.dates) AS f (date)));
-        CONTINUE WHEN v_latest IS NULL;
-        -- 1. A refund for each reversal before the latest one, and the latest one. Apple has not told of each: a reversal implies the refund.
-        WITH fact AS MATERIALIZED (
-            SELECT f.*, appstore.refund_number(v_reversals, f.occurred_at) AS number
-            FROM unnest(v_purchase.event_ids, v_purchase.dates, v_purchase.transaction_ids) AS f (event_id, occurred_at, transaction_id)
-        ), effect AS (
-            INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                             product_id, order_no, user_id)
-            SELECT appstore.refund_id(p_environment, v_purchase.purchase, n.number, v_ids, v_reversals), p_environment, 'refunded',
-                   v_purchase.purchase || '/' || n.number, coalesce(own.event_id, v_purchase.event_id),
-                   coalesce(own.occurred_at, least(v_reversals[n.number + 1], v_latest)), v_purchase.contract, charge.transaction_id,
-                   charge.product_id, charge.order_no, appstore.owner_of(o.user_id, m.user_id)
-            FROM generate_series(0, appstore.refund_number(v_reversals, v_latest)) AS n (number)
-            LEFT JOIN LATERAL (
-                SELECT fact.* FROM fact WHERE fact.number = n.number ORDER BY fact.occurred_at, fact.event_id LIMIT 1
-            ) AS own ON true
-            CROSS JOIN LATERAL (
-                SELECT t.transaction_id, t.product_id, t.order_no FROM appstore.transactions AS t
-                WHERE t.transaction_id = coalesce(own.transaction_id, v_ids[1]) AND t.environment = p_environment OFFSET 0
-            ) AS charge
-            LEFT JOIN LATERAL (
-                SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
-            ) AS o ON true
-            LEFT JOIN LATERAL (
-                SELECT m.user_id FROM appstore.contracts AS m
-                WHERE m.original_transaction_id = v_purchase.contract AND m.environment = p_environment OFFSET 0
-            ) AS m ON true
-            ORDER BY n.number
-            ON CONFLICT (effect_id) DO NOTHING
-            RETURNING effect_id
-        )
-        SELECT coalesce(array_agg(effect.effect_id), '{}') INTO v_new FROM effect;
-        v_all_new := v_all_new || v_new;
-        -- 2. Mark the refunds of which Apple has changed the date, and name the event of each.
-        RETURN QUERY
-        WITH fact AS MATERIALIZED (
-            SELECT f.*, appstore.refund_id(p_environment, v_purchase.purchase, appstore.refund_number(v_reversals, f.occurred_at), v_ids,
-                                           v_reversals) AS id
-            FROM unnest(v_purchase.effect_ids, v_purchase.dates) AS f (effect_id, occurred_at)
-        ), restated AS (
-            UPDATE appstore.effect_log AS e SET restated_date = moved.latest
+    ), purchase AS MATERIALIZED (
+        SELECT p.*, alike.ids, reversed.dates AS reversals,
+               greatest(p.latest, (SELECT max(greatest(e.occurred_at, e.restated_date)) FROM appstore.effect_log AS e
+                                   WHERE e.transaction_id = ANY (alike.ids) AND e.environment = p_environment AND e.kind = 'refunded')) AS latest_ever
+        FROM (
+            SELECT told.contract, told.purchase, max(told.event_id) AS event_id, max(told.occurred_at) AS latest FROM told GROUP BY 1, 2
+        ) AS p
+        CROSS JOIN LATERAL (
+            SELECT ARRAY(SELECT t.transaction_id FROM appstore.transactions AS t
+                         WHERE t.original_transaction_id = p.contract AND t.environment = p_environment
+                           AND appstore.purchase_of(t) = p.purchase
+                         ORDER BY length(t.transaction_id), t.transaction_id) AS ids OFFSET 0
+        ) AS alike
+        CROSS JOIN LATERAL (
+            SELECT ARRAY(SELECT r.signed_date FROM appstore.refund_requests AS r
+                         WHERE r.transaction_id = ANY (alike.ids) AND r.environment = p_environment AND r.kind = 'reversed'
+                         ORDER BY r.signed_date) AS dates OFFSET 0
+        ) AS reversed
+    ), fact AS MATERIALIZED (
+        SELECT f.*, appstore.refund_id(p_environment, f.purchase, f.number, f.ids, f.reversals) AS effect_id
+        FROM (
+            SELECT told.*, purchase.ids, purchase.reversals, appstore.refund_number(purchase.reversals, told.occurred_at) AS number
+            FROM told JOIN purchase ON (purchase.contract, purchase.purchase) = (told.contract, told.purchase)
+            WHERE told.occurred_at IS NOT NULL OFFSET 0
+        ) AS f
+    ), known AS MATERIALIZED (
+        SELECT fact.name, e.* FROM fact CROSS JOIN LATERAL (
+            SELECT e.effect_id, e.event_id, e.occurred_at AS recorded, fact.occurred_at AS stated FROM appstore.effect_log AS e
+            WHERE e.effect_id = fact.effect_id OFFSET 0
+        ) AS e
+    ), made AS (
+        -- 2. A refund for each reversal before the latest one, and the latest one. Apple has not told of each: a reversal implies the refund.
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, restated_date, original_transaction_id,
+                                         transaction_id, product_id, order_no, user_id)
+        SELECT n.effect_id, p_environment, 'refunded', p.purchase || '/' || n.number, coalesce(own.event_id, p.event_id),
+               coalesce(own.occurred_at, least(p.reversals[n.number + 1], p.latest_ever)), own.restated_date, p.contract, charge.transaction_id,
+               charge.product_id, charge.order_no, appstore.owner_of(o.user_id, m.user_id)
+        FROM purchase AS p
+        CROSS JOIN LATERAL (
+            SELECT number.number, appstore.refund_id(p_environment, p.purchase, number.number, p.ids, p.reversals) AS effect_id
+            FROM generate_series(0, appstore.refund_number(p.reversals, p.latest_ever)) AS number (number) OFFSET 0
+        ) AS n
+        LEFT JOIN LATERAL (
+            SELECT first.*, (SELECT max(fact.occurred_at) FROM fact
+                             WHERE fact.effect_id = first.effect_id
+                               AND date_trunc('second', fact.occurred_at) <> date_trunc('second', first.occurred_at)) AS restated_date
             FROM (
-                SELECT e.effect_id AS id, max(fact.occurred_at) AS latest
-                FROM fact CROSS JOIN LATERAL (
-                    SELECT e.effect_id, e.occurred_at FROM appstore.effect_log AS e WHERE e.effect_id = fact.id OFFSET 0
-                ) AS e
-                WHERE date_trunc('second', fact.occurred_at) <> date_trunc('second', e.occurred_at)
-                GROUP BY 1
-            ) AS moved
-            WHERE e.effect_id = moved.id AND (e.restated_date >= moved.latest) IS NOT TRUE
-        )
-        SELECT fact.effect_id, e.event_id
-        FROM fact CROSS JOIN LATERAL (
-            SELECT e.event_id FROM appstore.effect_log AS e WHERE e.effect_id = fact.id OFFSET 0
-        ) AS e;
-    END LOOP;
-    IF cardinality(v_all_new) > 0 AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
-        PERFORM appstore.tell_effects(p_environment, v_all_new, '{}');
+                SELECT fact.* FROM fact WHERE fact.effect_id = n.effect_id ORDER BY fact.occurred_at, fact.event_id LIMIT 1
+            ) AS first
+        ) AS own ON true
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id, t.product_id, t.order_no FROM appstore.transactions AS t
+            WHERE t.transaction_id = coalesce(own.transaction_id, p.ids[1]) AND t.environment = p_environment OFFSET 0
+        ) AS charge
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
+        ) AS o ON true
+        LEFT JOIN LATERAL (
+            SELECT m.user_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = p.contract AND m.environment = p_environment OFFSET 0
+        ) AS m ON true
+        WHERE p.latest_ever IS NOT NULL
+        ORDER BY n.effect_id
+        ON CONFLICT (effect_id) DO NOTHING
+        RETURNING effect_id, event_id
+    ), restated AS (
+        -- 3. Mark the refunds of which Apple has changed the date.
+        UPDATE appstore.effect_log AS e SET restated_date = moved.latest
+        FROM (
+            SELECT known.effect_id AS id, max(known.stated) AS latest FROM known
+            WHERE date_trunc('second', known.stated) <> date_trunc('second', known.recorded) GROUP BY 1
+        ) AS moved
+        WHERE e.effect_id = moved.id AND (e.restated_date >= moved.latest) IS NOT TRUE
+    )
+    SELECT ARRAY(SELECT made.effect_id FROM made), array_agg(told.name), array_agg(told.event_id) INTO v_new, p_effect_ids, p_event_ids
+    FROM (
+        SELECT known.name, known.event_id FROM known
+        UNION ALL
+        SELECT fact.name, made.event_id FROM fact JOIN made ON made.effect_id = fact.effect_id
+    ) AS told;
+    IF cardinality(v_new) > 0 AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        PERFORM appstore.tell_effects(p_environment, v_new, '{}');
     END IF;
+    RETURN QUERY SELECT unnest(p_effect_ids), unnest(p_event_ids);
 END
 $$;
 COMMENT ON FUNCTION appstore.record_refunds IS
