@@ -74,7 +74,8 @@ GRANT EXECUTE ON FUNCTION appstore.plan_history, appstore.lease_history_windows,
 
 -- So are imports.
 GRANT EXECUTE ON FUNCTION appstore.lease_import_chunks, appstore.settle_import_item, appstore.miss_import_item, appstore.end_import_lease,
-    appstore.renew_import_lease, appstore.link_import_owners, appstore.import_statistics, appstore.expire_imports TO appstore_worker;
+    appstore.renew_import_lease, appstore.link_import_owners, appstore.set_import_token, appstore.import_statistics, appstore.expire_imports
+    TO appstore_worker;
 
 -- So is what was asked about stale contracts.
 GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics, appstore.may_be_called, appstore.has_backlog TO appstore_worker;
@@ -93,8 +94,8 @@ GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes,
     appstore.revoked_events TO appstore_viewer, appstore_operator;
 GRANT SELECT ON appstore.history_cursors, appstore.history_windows, appstore.history_records, appstore.history_counts, appstore.history_coverage,
     appstore.history_gaps TO appstore_viewer, appstore_operator;
-GRANT SELECT ON appstore.imports, appstore.import_items, appstore.import_chunks, appstore.import_links_due, appstore.import_rates, appstore.customer_revisions,
-    appstore.import_status, appstore.import_misses, appstore.live_since TO appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore.imports, appstore.import_items, appstore.import_chunks, appstore.import_links_due, appstore.import_tokens, appstore.import_rates,
+    appstore.customer_revisions, appstore.import_status, appstore.import_misses, appstore.live_since TO appstore_viewer, appstore_operator;
 GRANT SELECT ON appstore.reconcile_walks, appstore.reconcile_watches, appstore.reconcile_questions, appstore.reconcile_counts,
     appstore.stale_contracts, appstore.reconcile_status TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_of_earlier_period, appstore.is_refund_in_doubt

@@ -7,6 +7,8 @@ import Systemd
 extension ImportService {
     /// Chunks whose users become owners between two leases: those that wait for their events would keep the loop.
     private static var linksInARow: Int { 10 }
+    /// Tokens that are set between two leases: more in a second than Apple answers.
+    private static var tokensInARow: Int { 100 }
 
     /// Leases chunks, and asks the items of each in a task of its own, until those in flight are released. Each lane has slots of its own: none
     /// delays another.
@@ -25,12 +27,16 @@ extension ImportService {
                         lanes.acquire(chunk.lane)
                         group.addTask { await ask(chunk, through: exchange) }
                     }
+                    for _ in 0..<Self.tokensInARow where !Task.isShuttingDownGracefully {
+                        guard try await store.setToken() else { break }
+                        heartbeat.beat()
+                    }
                     for _ in 0..<Self.linksInARow where !Task.isShuttingDownGracefully {
                         guard try await store.link() else { break }
                         heartbeat.beat()
                     }
                 } catch let error as PostgresError where error.isSerializationConflict {
-                    // A batch of the worker has locked a contract that a user is to own. The link has changed nothing.
+                    // A batch of the worker has locked a contract that a user is to own. The link or token has changed nothing.
                 }
                 return configuration.pollPause
             }

@@ -14,7 +14,7 @@ COMMENT ON TABLE appstore.user_tokens IS
     'number. A row changes only where its user is forgotten, and where the token is set again afterwards.';
 COMMENT ON COLUMN appstore.user_tokens.token IS 'The appAccountToken that the app gives for each purchase of the user.';
 COMMENT ON COLUMN appstore.user_tokens.set_at IS 'When the command was given.';
-COMMENT ON COLUMN appstore.user_tokens.actor IS 'Who called appstore.set_user_token.';
+COMMENT ON COLUMN appstore.user_tokens.actor IS 'Who called appstore.set_user_token, or began the import that has it.';
 -- appstore.forget
 CREATE INDEX user_tokens_by_user ON appstore.user_tokens (user_id);
 
@@ -35,3 +35,33 @@ GROUP BY 1;
 COMMENT ON COLUMN appstore.ownership_claims.source_id IS
     'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the '
     'transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows.';
+
+-- Imports set tokens.
+CREATE TABLE appstore.import_tokens (
+    import_id integer NOT NULL,
+    line      integer NOT NULL,
+    id        text    NOT NULL COLLATE "C",
+    user_id   text    NOT NULL COLLATE "C",
+    token     uuid    NOT NULL,
+    error     text    COLLATE "C",
+    PRIMARY KEY (import_id, line)
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
+COMMENT ON TABLE appstore.import_tokens IS
+    'The lines of an import with a token that is not set: not yet, or refused. They go 90 days after the end of the import.';
+COMMENT ON COLUMN appstore.import_tokens.import_id IS 'The import.';
+COMMENT ON COLUMN appstore.import_tokens.line IS 'The line of the file.';
+COMMENT ON COLUMN appstore.import_tokens.id IS 'The id of the line, of which import_items has a row.';
+COMMENT ON COLUMN appstore.import_tokens.token IS 'The appAccountToken that means the user.';
+COMMENT ON COLUMN appstore.import_tokens.error IS
+    'Why it was refused: token_of_order, token_of_another_user, or database_ and a code; null as long as it is to be set.';
+-- For appstore.forget.
+CREATE INDEX import_tokens_by_user ON appstore.import_tokens (user_id);
+
+ALTER TABLE appstore.import_chunks DROP CONSTRAINT import_chunks_phase_is_known;
+ALTER TABLE appstore.import_chunks ADD CONSTRAINT import_chunks_phase_is_known CHECK (phase IN ('token', 'ask', 'again', 'link'));
+CREATE INDEX import_chunks_with_tokens ON appstore.import_chunks (import_id, first_line) WHERE phase = 'token';
+COMMENT ON COLUMN appstore.import_chunks.phase IS
+    'token: the tokens of its lines are set. ask: its open items are asked. again: those that Apple did not know are asked once more. link: nothing is '
+    'left to ask, and only its users wait.';
+COMMENT ON COLUMN appstore.import_chunks.run_at IS
+    'When it is due: at once, at the end of a lease or of its back-off; infinity while its tokens are set.';

@@ -108,7 +108,7 @@ COMMENT ON TABLE appstore.user_tokens IS
     'number. A row changes only where its user is forgotten, and where the token is set again afterwards.';
 COMMENT ON COLUMN appstore.user_tokens.token IS 'The appAccountToken that the app gives for each purchase of the user.';
 COMMENT ON COLUMN appstore.user_tokens.set_at IS 'When the command was given.';
-COMMENT ON COLUMN appstore.user_tokens.actor IS 'Who called appstore.set_user_token.';
+COMMENT ON COLUMN appstore.user_tokens.actor IS 'Who called appstore.set_user_token, or began the import that has it.';
 -- appstore.forget
 CREATE INDEX user_tokens_by_user ON appstore.user_tokens (user_id);
 

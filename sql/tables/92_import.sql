@@ -114,8 +114,8 @@ CREATE TABLE appstore.import_chunks (
     failed      integer     NOT NULL DEFAULT 0,
     reported_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (import_id, first_line),
-    -- ask can become again, link or be removed; again link or be removed; link be removed.
-    CONSTRAINT import_chunks_phase_is_known CHECK (phase IN ('ask', 'again', 'link')),
+    -- token can become ask, again, link or be removed; ask again, link or be removed; again link or be removed; link be removed.
+    CONSTRAINT import_chunks_phase_is_known CHECK (phase IN ('token', 'ask', 'again', 'link')),
     CONSTRAINT import_chunks_link_at_last CHECK (phase <> 'link' OR link_at IS NOT NULL),
     CONSTRAINT import_chunks_is_a_range CHECK (first_line < end_line)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
@@ -126,9 +126,11 @@ COMMENT ON COLUMN appstore.import_chunks.import_id IS 'The import.';
 COMMENT ON COLUMN appstore.import_chunks.first_line IS 'Its first line.';
 COMMENT ON COLUMN appstore.import_chunks.end_line IS 'The line after its last one.';
 COMMENT ON COLUMN appstore.import_chunks.phase IS
-    'ask: its open items are asked. again: those that Apple did not know are asked once more. link: nothing is left to ask, and only its users wait.';
+    'token: the tokens of its lines are set. ask: its open items are asked. again: those that Apple did not know are asked once more. link: nothing is '
+    'left to ask, and only its users wait.';
 COMMENT ON COLUMN appstore.import_chunks.environment IS 'Where its next items are asked.';
-COMMENT ON COLUMN appstore.import_chunks.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+COMMENT ON COLUMN appstore.import_chunks.run_at IS
+    'When it is due: at once, at the end of a lease or of its back-off; infinity while its tokens are set.';
 COMMENT ON COLUMN appstore.import_chunks.is_leased IS 'Whether a worker has it until run_at.';
 COMMENT ON COLUMN appstore.import_chunks.epoch IS 'Number of leases so far.';
 COMMENT ON COLUMN appstore.import_chunks.failures IS 'Leases in a row that failed.';
@@ -147,6 +149,7 @@ COMMENT ON COLUMN appstore.import_chunks.reported_at IS 'When these numbers were
 -- The chunks that are due.
 CREATE INDEX import_chunks_due ON appstore.import_chunks (import_id, environment, run_at) WHERE phase <> 'link';
 CREATE INDEX import_chunks_to_link ON appstore.import_chunks (link_at) WHERE link_at IS NOT NULL;
+CREATE INDEX import_chunks_with_tokens ON appstore.import_chunks (import_id, first_line) WHERE phase = 'token';
 
 CREATE TABLE appstore.import_links_due (
     import_id  integer NOT NULL,
@@ -160,6 +163,26 @@ COMMENT ON TABLE appstore.import_links_due IS
 COMMENT ON COLUMN appstore.import_links_due.import_id IS 'The import.';
 COMMENT ON COLUMN appstore.import_links_due.first_line IS 'The first line of the chunk.';
 COMMENT ON COLUMN appstore.import_links_due.line IS 'The line of the item.';
+
+CREATE TABLE appstore.import_tokens (
+    import_id integer NOT NULL,
+    line      integer NOT NULL,
+    id        text    NOT NULL COLLATE "C",
+    user_id   text    NOT NULL COLLATE "C",
+    token     uuid    NOT NULL,
+    error     text    COLLATE "C",
+    PRIMARY KEY (import_id, line)
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
+COMMENT ON TABLE appstore.import_tokens IS
+    'The lines of an import with a token that is not set: not yet, or refused. They go 90 days after the end of the import.';
+COMMENT ON COLUMN appstore.import_tokens.import_id IS 'The import.';
+COMMENT ON COLUMN appstore.import_tokens.line IS 'The line of the file.';
+COMMENT ON COLUMN appstore.import_tokens.id IS 'The id of the line, of which import_items has a row.';
+COMMENT ON COLUMN appstore.import_tokens.token IS 'The appAccountToken that means the user.';
+COMMENT ON COLUMN appstore.import_tokens.error IS
+    'Why it was refused: token_of_order, token_of_another_user, or database_ and a code; null as long as it is to be set.';
+-- For appstore.forget.
+CREATE INDEX import_tokens_by_user ON appstore.import_tokens (user_id);
 
 CREATE TABLE appstore.import_rates (
     import_id integer     NOT NULL,

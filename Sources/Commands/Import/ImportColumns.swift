@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The columns of a file to import, in the order of its header.
 struct ImportColumns {
     /// A header that cannot be used.
@@ -12,6 +14,8 @@ struct ImportColumns {
         let userID: String?
         let environment: String?
         let revision: String?
+        /// The appAccountToken that means the user.
+        let token: UUID?
     }
 
     /// What becomes of a line.
@@ -30,6 +34,7 @@ struct ImportColumns {
         case environment
         case bundleID = "bundle_id"
         case revision
+        case token
         // What `import misses --csv` adds, so that its output can be imported.
         case line, why, asked
     }
@@ -86,13 +91,20 @@ struct ImportColumns {
         }
         if let user = values[.userID], user.unicodeScalars.count > 255 { return .bad("user_id is longer than 255 characters") }
         if let revision = values[.revision], revision.utf8.count > 1000 { return .bad("revision is longer than 1000 bytes") }
+        let token = values[.token].flatMap(UUID.init)
+        if values[.token] != nil {
+            // Orders of renewals have version 8.
+            guard let token, token.uuid.6 >> 4 != 8 else { return .bad("token is no UUID, or one of version 8") }
+            guard values[.userID] != nil else { return .bad("there is a token, but no user_id") }
+        }
         return .item(
             Item(
                 line: record.line,
                 id: id,
                 userID: values[.userID],
                 environment: values[.environment],
-                revision: values[.revision]
+                revision: values[.revision],
+                token: token
             )
         )
     }

@@ -83,6 +83,7 @@ struct ImportLoader: Sendable {
     }
 
     private func add(_ items: [ImportColumns.Item], to id: Int32, _ report: inout Report) async throws {
+        let withToken = items.filter { $0.token != nil }
         let row = try await connection.query(
             .addImportItems(
                 importID: id,
@@ -90,7 +91,9 @@ struct ImportLoader: Sendable {
                 ids: items.map(\.id),
                 userIDs: items.map(\.userID),
                 environments: items.map(\.environment),
-                revisions: items.map(\.revision)
+                revisions: items.map(\.revision),
+                tokenLines: withToken.map { Int32(clamping: $0.line) },
+                tokens: withToken.compactMap(\.token)
             )
         )[0]
         let added = Int(try row.decode("added", as: Int32.self))

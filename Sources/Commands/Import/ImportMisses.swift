@@ -5,7 +5,7 @@ import StrictJSON
 struct ImportMisses: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "misses",
-        abstract: "Lists the ids that Apple did not know or refused, and those whose user could not become the owner.",
+        abstract: "Lists the ids that Apple did not know or refused, users that could not become owners, and tokens that were refused.",
         discussion: "What --csv prints can be imported again."
     )
 

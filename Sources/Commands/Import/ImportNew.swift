@@ -13,7 +13,7 @@ struct ImportNew: AsyncParsableCommand {
         abstract: "Loads a file with ids of customers, about whom workers then ask Apple.",
         discussion: """
             The file is CSV with a first line that names the columns, in any order: original_transaction_id (or transaction_id, of any of the \
-            customer's transactions), and, where you have them, user_id, environment, bundle_id, revision. Lines of other apps are left out. \
+            customer's transactions), and, where you have them, user_id, token, environment, bundle_id, revision. A token is the appAccountToken that means the user. Lines of other apps are left out. \
             The same file again goes on where it was. Without --environment, an id that Production does not know is asked in Sandbox, unless \
             the settings name one environment only. An id \
             takes one request; with --depth history one for 20 transactions. Apple allows about 50 a second for an app.

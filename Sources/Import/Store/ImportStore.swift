@@ -96,6 +96,9 @@ struct ImportStore: Sendable {
     /// Makes users owners, of one chunk. Returns whether one was due.
     func link() async throws -> Bool { try await pool.query(.linkImportOwners())[0].decode(0) }
 
+    /// Sets the next token of a running import, in a transaction of its own. Returns whether a chunk had one.
+    func setToken() async throws -> Bool { try await pool.query(.setImportToken())[0].decode(0) }
+
     private func did(_ statement: Statement) async throws -> Did? {
         try await pool.query(statement)[0].decode(0, as: String?.self).flatMap(Did.init)
     }

@@ -42,6 +42,12 @@ extension PlanCase {
             let did = try await pool.withConnection { try await $0.query(.linkImportOwners())[0].decode(0, as: Bool.self) }
             guard did else { throw WrongCount(found: 0) }
         },
+        PlanCase("set_import_token", as: "appstore_worker", of: 5, before: chunk("70, 75, 'token', 0, false") + tokens) { pool, keys in
+            for _ in keys {
+                let did = try await pool.withConnection { try await $0.query(.setImportToken())[0].decode(0, as: Bool.self) }
+                guard did else { throw WrongCount(found: 0) }
+            }
+        },
     ]
 
     /// The only chunk, of an import that runs: an earlier round may have ended it.
@@ -53,6 +59,12 @@ extension PlanCase {
         SELECT 1, c.*, 'Production', \(linkAt) FROM (VALUES (\(values))) AS c;
         """
     }
+
+    private static let tokens = """
+        INSERT INTO appstore.import_tokens (import_id, line, id, user_id, token)
+        SELECT 1, n, n::text, 'user ' || n, gen_random_uuid() FROM generate_series(70, 74) AS n
+        ON CONFLICT (import_id, line) DO UPDATE SET error = NULL, token = excluded.token;
+        """
 
     private static let found = """
         UPDATE appstore.import_items SET state = 'found', user_id = 'user x', reason = NULL WHERE line >= 50 AND line < 55;

@@ -102,6 +102,8 @@ enum PlanScene {
         SELECT 'Production', gen_random_uuid(), 'b', 'recovered', n % 2 = 0, 'walk', n, 1, now() - interval '1 day', 1 FROM customers(n);
         INSERT INTO appstore.import_items (import_id, line, environment, is_given, id, user_id)
         SELECT 1, n, 'Production', false, n::text, 'user ' || n FROM customers(n);
+        INSERT INTO appstore.import_tokens (import_id, line, id, user_id, token, error)
+        SELECT 1, n, n::text, 'user ' || n, gen_random_uuid(), 'token_of_order' FROM customers(n);
         INSERT INTO appstore.customer_revisions (environment, original_transaction_id, revision) SELECT 'Production', n::text, 'r' FROM customers(n);
         INSERT INTO appstore.reconcile_watches (environment, original_transaction_id, rule, bundle_id, since, next_at)
         SELECT 'Production', n::text, 'in_retry', 'b', '2026-02-01', now() + interval '1 day' FROM customers(n);

@@ -82,8 +82,10 @@ struct RoleTests {
         case readHistory = "SELECT FROM appstore.history_coverage, appstore.history_gaps, appstore.history_records, appstore.history_counts"
         case walkHistory = "SELECT FROM appstore.plan_history('{}', '{}'), appstore.lease_history_windows('{}', '{}', 1, 1, 1)"
         case setHistoryMode = "SELECT appstore.set_history_mode('b', 'Production', 'off') WHERE false"
-        case readImports = "SELECT FROM appstore.import_status, appstore.import_misses, appstore.live_since, appstore.import_items"
-        case askForImports = "SELECT FROM appstore.lease_import_chunks('{}', '{}', '{}', '{}', 1), appstore.link_import_owners()"
+        case readImports =
+            "SELECT FROM appstore.import_status, appstore.import_misses, appstore.live_since, appstore.import_items, appstore.import_tokens"
+        case askForImports =
+            "SELECT appstore.link_import_owners(), appstore.set_import_token() FROM appstore.lease_import_chunks('{}', '{}', '{}', '{}', 1)"
         case makeImport = "SELECT appstore.begin_import('b', NULL, 'statuses', 'f'), appstore.change_import(1, 'paused') WHERE false"
         case goLive = "SELECT appstore.set_live_since('b', now()) WHERE false"
         case changeImport = "UPDATE appstore.import_items SET user_id = 'x'"

@@ -23,6 +23,14 @@ BEGIN
         IF v_deleted > 0 THEN
             RETURN v_deleted;
         END IF;
+        DELETE FROM appstore.import_tokens AS t
+        WHERE t.import_id = v_import.import_id
+          AND t.line = ANY (ARRAY(SELECT old.line FROM appstore.import_tokens AS old WHERE old.import_id = v_import.import_id
+                                  ORDER BY old.line LIMIT 5000));
+        GET DIAGNOSTICS v_deleted = ROW_COUNT;
+        IF v_deleted > 0 THEN
+            RETURN v_deleted;
+        END IF;
         PERFORM appstore.report_import_chunk(c.import_id, c.first_line) FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_links_due AS d WHERE d.import_id = v_import.import_id;
@@ -35,7 +43,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.expire_imports IS
-    'Deletes up to 5,000 items of an import whose file broke off an hour ago, and then the import, or whose end was 90 days ago. Returns how many '
+    'Deletes up to 5,000 items or tokens of an import whose file broke off an hour ago, and then the import, or whose end was 90 days ago. Returns how many '
     'rows it deleted.';
 
 CREATE OR REPLACE FUNCTION appstore.is_expired(p_import appstore.imports) RETURNS boolean

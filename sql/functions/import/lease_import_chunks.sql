@@ -86,6 +86,8 @@ BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.bundle_id = p_bundle_id AND r.depth = p_depth AND r.state = 'running' AND r.next_line <= r.last_line
       AND coalesce(r.environment, p_environment) = p_environment
+      -- While their tokens are set, chunks are not due: no more of them are made than a worker asks at once.
+      AND (SELECT count(*) FROM (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = r.import_id AND c.phase = 'token' LIMIT 16) AS c) < 16
     ORDER BY r.import_id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -110,6 +112,7 @@ DECLARE
     v_now   timestamptz := clock_timestamp();
     v_chunk appstore.import_chunks;
     v_items record;
+    v_token boolean;
     v_phase text;
 BEGIN
     SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
@@ -125,7 +128,9 @@ BEGIN
     INTO v_items
     FROM appstore.import_items AS i
     WHERE i.import_id = p_import_id AND i.line >= p_first_line AND i.line < v_chunk.end_line;
-    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.again > 0 THEN 'again' WHEN v_items.unlinked > 0 THEN 'link' END;
+    v_token := EXISTS (SELECT FROM appstore.import_tokens AS t
+                       WHERE t.import_id = p_import_id AND t.line >= p_first_line AND t.line < v_chunk.end_line AND t.error IS NULL);
+    v_phase := CASE WHEN v_token THEN 'token' WHEN v_items.open > 0 THEN 'ask' WHEN v_items.again > 0 THEN 'again' WHEN v_items.unlinked > 0 THEN 'link' END;
     IF v_phase IS NULL THEN
         PERFORM appstore.remove_import_chunk(v_chunk);
         RETURN true;
@@ -138,7 +143,8 @@ BEGIN
         failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
         environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
                            THEN 'Production' ELSE 'Sandbox' END::appstore.environment,
-        run_at = CASE WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
+        run_at = CASE WHEN v_phase = 'token' THEN 'infinity'
+                      WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
                       WHEN v_items.is_left THEN v_now + p_delay ELSE v_now END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
     RETURN true;

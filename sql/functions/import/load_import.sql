@@ -49,7 +49,7 @@ COMMENT ON FUNCTION appstore.import_of_file IS
 
 CREATE OR REPLACE FUNCTION appstore.add_import_items(
     import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[],
-    OUT added integer, OUT contradicting integer[])
+    token_lines integer[] DEFAULT NULL, tokens uuid[] DEFAULT NULL, OUT added integer, OUT contradicting integer[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -66,6 +66,11 @@ BEGIN
               WHERE (l.id ~ '^[0-9]{1,32}$') IS NOT TRUE OR char_length(l.user_id) NOT BETWEEN 1 AND 255 OR octet_length(l.revision) > 1000);
     PERFORM appstore.check_argument(v_bad IS NULL, format('line %s cannot be imported', v_bad),
                                     'An id has 1 to 32 digits, a user 1 to 255 characters, a revision at most 1000 bytes.');
+    v_bad := (SELECT min(t.line) FROM unnest(token_lines, tokens) AS t (line, token)
+              LEFT JOIN unnest(lines, user_ids) AS l (line, user_id) USING (line)
+              WHERE l.user_id IS NULL OR (substr(t.token::text, 15, 1) <> '8') IS NOT TRUE);
+    PERFORM appstore.check_argument(v_bad IS NULL, format('line %s cannot be imported', v_bad),
+                                    'A token is a UUID, but none of version 8, and belongs to the user of its line.');
     WITH new AS (
         INSERT INTO appstore.import_items AS i (import_id, line, environment, is_given, id, user_id, revision)
         SELECT v_import.import_id, min(l.line), coalesce((array_agg(l.environment ORDER BY l.line))[1], v_import.environment, 'Production'),
@@ -86,6 +91,11 @@ BEGIN
         ) AS i
         WHERE added < cardinality(lines) AND i.line <> l.line
           AND (i.user_id <> l.user_id OR i.is_given AND i.environment <> l.environment) ORDER BY l.line);
+    INSERT INTO appstore.import_tokens (import_id, line, id, user_id, token)
+    SELECT v_import.import_id, l.line, l.id, l.user_id, t.token
+    FROM unnest(token_lines, tokens) AS t (line, token)
+    JOIN unnest(lines, ids, user_ids) AS l (line, id, user_id) USING (line)
+    WHERE t.line NOT IN (SELECT unnest(contradicting));
     UPDATE appstore.imports AS r
     SET items = r.items + added, repeated = r.repeated + cardinality(lines) - added - cardinality(contradicting), touched_at = clock_timestamp(),
         last_line = greatest(r.last_line, (SELECT max(l) FROM unnest(lines) AS l))
@@ -93,8 +103,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.add_import_items IS
-    'Loads lines of a file, each id once: its first line counts, and the first user. Returns how many became items, and the lines that name another '
-    'user or environment than an earlier line with the same id.';
+    'Loads lines of a file, each id once: its first line counts, and the first user. Each line may have a token of its user. Returns how many became '
+    'items, and the lines that name another user or environment than an earlier line with the same id, of which nothing is loaded.';
 
 CREATE OR REPLACE FUNCTION appstore.finish_import(import_id integer, file_sha256 bytea, bad_lines integer, again boolean DEFAULT false, OUT result integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

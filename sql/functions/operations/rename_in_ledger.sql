@@ -12,6 +12,9 @@ BEGIN
     -- Before all others, as appstore.link_import_owners locks them: what it links meanwhile is found below.
     UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.user_id = v_user;
     GET DIAGNOSTICS others = ROW_COUNT;
+    DELETE FROM appstore.import_tokens AS t WHERE t.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     -- 1. Lock in the order of every writer: contracts, posts, users' tokens, orders by token. The orders of periods are written under their contract's lock;
     --    Sandbox twins of orders are made under an advisory lock, which comes before the rows.
     v_contracts := ARRAY(

@@ -183,7 +183,7 @@ import Testing
             let csv = try await scene.database.withConnection(user: "appstore_viewer") { connection in
                 try await ImportRegister(connection: connection).misses(of: 1, after: 0).map { ImportMiss.csv($0.fields) }
             }
-            #expect(csv == ["2,10,\"a,\"\"\",,unknown_to_apple,4"])
+            #expect(csv == ["2,10,\"a,\"\"\",,unknown_to_apple,4,"])
             let report = try await scene.load(([ImportMiss.csv(ImportMiss.head)] + csv).joined(separator: "\r\n"))
             #expect((report.items, report.badLines) == (1, 0))
         }

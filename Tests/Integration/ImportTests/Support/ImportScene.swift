@@ -69,11 +69,19 @@ struct ImportScene: Sendable {
     func drain() async throws {
         while true {
             let chunks = try await lease()
-            if chunks.isEmpty { return }
+            if chunks.isEmpty {
+                guard try await store.setToken() else { return }
+                try await setTokens()
+            }
             for chunk in chunks {
                 guard case .over = try await walk(chunk) else { return }
             }
         }
+    }
+
+    /// Sets the tokens of the chunks that were made.
+    func setTokens() async throws {
+        while try await store.setToken() {}
     }
 
     /// Ends back-offs, the wait of a day, and the leases of walks that were cut short.

@@ -135,6 +135,10 @@ package struct ImportRun: Sendable {
         }
         require(isImported, "\(results)")
         let status = try await installation.sql.values("SELECT concat_ws(' ', state, waiting, found) FROM appstore.import_status")
+        let tokens = try await installation.sql.values(
+            "SELECT count(DISTINCT user_id) || ' ' || (SELECT count(*) FROM appstore.import_tokens) FROM appstore.user_tokens"
+        )
+        require(tokens == ["\(scene.tokens) 0"], "\(tokens)")
         require(status == ["running 1 \(scene.customers)"], "\(status)")
     }
 

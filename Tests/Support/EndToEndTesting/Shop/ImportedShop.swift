@@ -11,6 +11,8 @@ package struct ImportedShop: Sendable {
     private let lives: [CustomerLife]
     private let now: Timestamp
     package let customers: Int
+    /// How many of them have a token.
+    package var tokens: Int { (customers + 1) / 3 }
 
     /// The most requests of a worker that are in flight: those of both environments.
     package static let inFlight = 8
@@ -20,17 +22,19 @@ package struct ImportedShop: Sendable {
         var (shop, sandbox) = (try Shop(), try Shop(environment: .sandbox, seed: 2))
         now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
         key = try StoreSimulator.ServerAPIKey.generate(seed: 1)
-        var lines = ["original_transaction_id,user_id", "no id,x"]
+        var lines = ["original_transaction_id,user_id,token", "no id,x,"]
         var lives: [CustomerLife] = []
         for number in 0..<customers {
             var life = number % 10 == 9 ? sandbox.makeCustomer() : shop.makeCustomer()
-            _ = try life.subscribe()
+            // Every third buys with a token that the file says to be the user's.
+            let token = number % 3 == 1 ? UUID() : nil
+            _ = try life.subscribe(appAccountToken: token)
             for _ in 0..<number % 30 where life.now < now.advanced(by: .seconds(-40 * 86_400)) { _ = try life.renew() }
             if number % 4 == 0 { _ = try life.refund() }
-            lines.append("\(life.subscription?.originalTransactionID ?? ""),user \(number)")
+            lines.append("\(life.subscription?.originalTransactionID ?? ""),user \(number),\(token?.uuidString ?? "")")
             lives.append(life)
         }
-        csv = (lines + [lines[2], "1999999999999999,unknown"]).joined(separator: "\n")
+        csv = (lines + [lines[2], "1999999999999999,unknown,"]).joined(separator: "\n")
         (self.shop, self.lives, self.customers) = (shop, lives, customers)
     }
 
