@@ -10,7 +10,7 @@ extension Mutation {
             "a charge for another product does not pay",
             .function("payer", "ordered.product_id = t.product_id", becomes: "true")
         ),
-        Mutation("a family-shared charge pays no order", .function("payer", "AND t.is_purchased", becomes: "")),
+        Mutation("a family-shared charge pays no order", .function("purchases_with", "AND t.is_purchased", becomes: "")),
         Mutation(
             "a purchase is represented by its transaction with the least number",
             .function(

@@ -5,7 +5,7 @@ extension Mutation {
     private static let copies = [
         Mutation(
             "the token of a copy pays no order",
-            .function("payer", "AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)", becomes: "")
+            .function("purchases_with", "AND NOT EXISTS", becomes: "AND EXISTS (SELECT) OR EXISTS")
         ),
         Mutation(
             "the newest statement about any transaction of a purchase decides",

@@ -19,7 +19,7 @@ BEGIN
     END IF;
     INSERT INTO appstore.user_tokens AS u (token, user_id, set_at, actor) VALUES (v_token, v_user, clock_timestamp(), actor)
     ON CONFLICT (token) DO UPDATE SET user_id = excluded.user_id, set_at = excluded.set_at, actor = excluded.actor
-    WHERE starts_with(u.user_id, 'forgotten:') AND u.user_id <> excluded.user_id;
+    WHERE appstore.is_forgotten(u.user_id) AND u.user_id <> excluded.user_id;
     IF NOT FOUND THEN
         RETURN CASE WHEN (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = v_token) = v_user THEN 'same' ELSE 'user' END;
     END IF;

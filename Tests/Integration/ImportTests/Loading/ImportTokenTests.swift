@@ -164,6 +164,8 @@ import Testing
             try await buy(with: Self.token, scene)
             try await scene.load(file)
             try await scene.drain()
+            try await scene.work()
+            try await scene.link()
             let before = try await state()
             #expect(try await scene.load(file, again: true).importID == 2)
             try await scene.setTokens()
