@@ -262,6 +262,12 @@ let package = Package(
         .target(name: "CorpusTesting", path: "Tests/Support/CorpusTesting"),
         .target(name: "RandomJSON", dependencies: ["Randomness", "StrictJSON"], path: "Tests/Support/RandomJSON"),
         .target(name: "LedgerTesting", dependencies: ["AppStore", "StrictJSON", "Ledger"], path: "Tests/Support/LedgerTesting"),
+        // Installations of earlier versions, to be upgraded.
+        .target(
+            name: "UpgradeTesting",
+            dependencies: ["AppStore", "InboxTesting", "Ledger", "Postgres", "PostgresTesting"],
+            path: "Tests/Support/UpgradeTesting"
+        ),
         // Notifications that are really signed and verified; whole lives of customers, with a model of what the books must say of them.
         .target(
             name: "SignedTesting",
@@ -442,7 +448,7 @@ let package = Package(
             name: "OrderIndependenceTests",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore",
-                "LivesTesting", "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "Worker", logging,
+                "LivesTesting", "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "UpgradeTesting", "Worker", logging,
             ],
             path: "Tests/Properties/OrderIndependenceTests"
         ),
@@ -494,7 +500,10 @@ let package = Package(
         ),
         .testTarget(
             name: "SchemaTests",
-            dependencies: ["InboxTesting", "SQL", "Postgres", "PostgresTesting", "TemporaryPostgres", "Schema"],
+            dependencies: [
+                "AppStore", "InboxTesting", "Ledger", "LedgerStore", "LedgerTesting", "SQL", "Postgres", "PostgresTesting", "StrictJSON",
+                "TemporaryPostgres", "Schema", "UpgradeTesting",
+            ],
             path: "Tests/Integration/SchemaTests"
         ),
         .testTarget(

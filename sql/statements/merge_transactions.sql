@@ -150,8 +150,8 @@ SET (
                 WHEN flag.no_jws THEN coalesce(greatest(t.product_type, excluded.product_type) = 'Auto-Renewable Subscription',
                                                t.is_subscription OR excluded.is_subscription)
                 ELSE t.is_subscription END,
-           -- Without a JWS, the token is the first one.
-           CASE WHEN flag.newer_jws THEN excluded.app_account_token
+           -- Without a JWS, the token is the first one. The same JWS again gives a token that an earlier release did not take for one.
+           CASE WHEN flag.newer_jws OR flag.same_jws THEN excluded.app_account_token
                 WHEN flag.no_jws AND flag.earlier_token THEN excluded.first_token ELSE t.app_account_token END,
 
            -- State: that of the later half.
@@ -211,6 +211,7 @@ SET (
                                 coalesce(excluded.first_token_signed_date, excluded.signed_date),
                                 coalesce(excluded.first_token_hash, excluded.payload_hash))) AS earlier_token,
                        t.signed_date IS NULL AND excluded.signed_date IS NULL AS no_jws,
+                       excluded.signed_date = t.signed_date AND excluded.payload_hash = t.payload_hash AS same_jws,
                        (t.signed_date IS NOT NULL OR excluded.signed_date IS NOT NULL)
                        AND (t.known IS NOT NULL OR excluded.known IS NOT NULL
                             OR CASE WHEN appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash)
@@ -226,6 +227,8 @@ SET (
 WHERE appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash)
    OR appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash)
    OR excluded.first_signed_date < t.first_signed_date
+   OR (excluded.signed_date = t.signed_date AND excluded.payload_hash = t.payload_hash
+       AND excluded.app_account_token IS DISTINCT FROM t.app_account_token)
    OR (excluded.first_token IS NOT NULL
        AND (t.first_token IS NULL
             OR appstore.is_newer(

@@ -1,4 +1,3 @@
-import Foundation
 import InboxTesting
 import Postgres
 import PostgresTesting
@@ -7,14 +6,8 @@ import Testing
 
 /// The steps to versions 2 and 3, in a database of version 1.
 struct OrderNumberStepTests {
-    private static let folder = URL(filePath: #filePath).appending(path: "../../../../sql/releases").standardized
-
     @Test func `numbers of periods get another version, tokens and orders of the shop keep theirs, and aliases are known`() async throws {
-        _ = try await InboxDatabase.make()  // the cluster has the roles now
-        let database = try await TestCluster.shared.makeDatabase()
-        for file in ["1.sql", "1.rows.sql"] {
-            try await database.run(String(contentsOf: Self.folder.appending(path: file), encoding: .utf8))
-        }
+        let database = try await ReleasedSchema.install(1, withRows: true)
         try await database.run(
             """
             INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,

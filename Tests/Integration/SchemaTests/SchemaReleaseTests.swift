@@ -8,11 +8,9 @@ import Testing
 
 /// Upgrades from each release in `sql/releases`, with rows in each table.
 struct SchemaReleaseTests {
-    private static let folder = URL(filePath: #filePath).appending(path: "../../../../sql/releases").standardized
-
     /// The versions of the releases.
     static let versions: [Int] = {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: ReleasedSchema.folder.path)) ?? []
         return names.compactMap { $0.wholeMatch(of: #/([0-9]+)\.sql/#).flatMap { Int($0.output.1) } }.sorted()
     }()
 
@@ -29,17 +27,6 @@ struct SchemaReleaseTests {
         ORDER BY 1
         """
 
-    /// A database that the release has made.
-    private func install(_ version: Int) async throws -> TestDatabase {
-        _ = try await InboxDatabase.make()  // the cluster has the roles now
-        let database = try await TestCluster.shared.makeDatabase()
-        try await database.run(SchemaManifest().roles.text)
-        for file in ["\(version).sql", "\(version).rows.sql"] {
-            try await database.run(String(contentsOf: Self.folder.appending(path: file), encoding: .utf8))
-        }
-        return database
-    }
-
     /// The number of rows of each table.
     private func rows(_ database: TestDatabase) async throws -> [String] {
         let counts = try await database.lines(Self.tables).map { "SELECT '\($0) ' || count(*) FROM \($0)" }
@@ -52,7 +39,7 @@ struct SchemaReleaseTests {
 
     @Test(arguments: versions)
     func `a release with rows in each table becomes what a new database is, and keeps the rows`(version: Int) async throws {
-        let database = try await install(version)
+        let database = try await ReleasedSchema.install(version, withRows: true)
         let before = try await rows(database)
         #expect(before.filter { $0.hasSuffix(" 0") } == [], "sql/releases/\(version).rows.sql has no row for them")
         let steps = SchemaManifest().steps.map(\.version).filter { $0 > version }
@@ -68,7 +55,7 @@ struct SchemaReleaseTests {
 
     @Test(arguments: versions)
     func `the definitions of a release are recorded with it`(version: Int) async throws {
-        let database = try await install(version)
+        let database = try await ReleasedSchema.install(version, withRows: true)
         #expect(try await database.lines("SELECT max(version)::text FROM appstore.schema_history") == ["\(version)"])
         #expect(try await database.lines("SELECT (count(*) > 100)::text FROM appstore.schema_definitions") == ["true"])
         let isCurrent = version == SchemaManifest().version

@@ -1,5 +1,6 @@
 CREATE OR REPLACE FUNCTION appstore.derive_ledger(
-    p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}', p_renewals text[] DEFAULT '{}')
+    p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}', p_renewals text[] DEFAULT '{}',
+    p_is_exclusive boolean DEFAULT false)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
@@ -19,7 +20,10 @@ BEGIN
         v_tokens := ARRAY(SELECT unnest(v_affected.tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
         v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
         EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
-        IF cardinality(v_tokens) > 0 AND cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0 THEN
+        IF p_is_exclusive THEN
+            -- Advisory locks are held until the commit: those of some thousand tokens would fill the server's table of locks.
+            PERFORM appstore.make_orders(p_environment, v_tokens);
+        ELSIF cardinality(v_tokens) > 0 AND cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0 THEN
             PERFORM appstore.lock_orders(p_environment, v_tokens);
         ELSIF cardinality(v_tokens) > 0 THEN
             PERFORM appstore.lock_found_orders(p_environment, v_tokens);
@@ -74,4 +78,5 @@ $$;
 COMMENT ON FUNCTION appstore.derive_ledger IS
     'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), '
     'orders made (p_tokens) and other rows of contracts (p_renewals). The caller has locked the contracts that it knows of. Fails with '
-    'deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction. Returns whether the feed is on.';
+    'deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction. p_is_exclusive: the caller has '
+    'locked all tables of the ledger, so that no locks of single orders are needed. Returns whether the feed is on.';

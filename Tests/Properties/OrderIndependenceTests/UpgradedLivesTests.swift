@@ -1,0 +1,67 @@
+import AppStore
+import FoundationEssentials
+import InboxTesting
+import Ledger
+import LivesTesting
+import Postgres
+import PostgresTesting
+import Randomness
+import Schema
+import Testing
+import UpgradeTesting
+
+/// Random lives in an installation of version 2, which is upgraded.
+struct UpgradedLivesTests {
+    /// - Parameter hasDerivedTokens: whether some lives have tokens of version 5, which version 2 did not take for tokens: their events run again.
+    @Test(arguments: [false, true])
+    func `an upgraded ledger says what a new one says of the same lives`(hasDerivedTokens: Bool) async throws {
+        let lives = try await PreparedLife.make(Seed.indices(Seed.lives("LIVES_UPGRADED", usually: 300)))
+            .map(\.withoutFoundStatuses).filter { hasDerivedTokens || !$0.hasDerivedToken }
+        var generator = SeededGenerator(seed: Seed.current)
+        let new = try await LedgerFixture.open()
+        try await new.process(lives.steps.shuffled(using: &generator), batchesOf: 200, atOnce: 2, using: &generator)
+        let database = try await VersionTwo.make(of: new.database, events: lives.flatMap(\.facts))
+        try await database.migrate()
+        let expected = try await new.lines()
+        let upgraded = LedgerFixture(
+            database: database,
+            workers: try database.pool(user: "appstore_worker"),
+            shop: try database.pool(user: "postgres"),
+            isTold: true
+        )
+        func isDerived(_ line: String) -> Bool { !line.hasPrefix("effect ") }
+        if !hasDerivedTokens { compare(try await upgraded.lines().filter(isDerived), with: expected.filter(isDerived)) }
+
+        let rows = (try await DerivedAgain.rows(database), try await DerivedAgain.effects(database))
+        _ = try await database.withConnection { try await $0.execute(DerivedAgain.all) }
+        compare(try await DerivedAgain.rows(database), with: rows.0)
+        #expect(try await DerivedAgain.effects(database) == rows.1, "LIVES_SEED=\(Seed.current)")
+
+        // All events run again, as sql/README.md advises. The copies that version 2 granted stay granted.
+        let again = lives.steps.filter { if case .command(.linkOwner) = $0 { false } else { true } }
+        try await upgraded.process(again.shuffled(using: &generator), batchesOf: 200, atOnce: 2, using: &generator)
+        let copies = Set(try await DerivedAgain.grantsOfCopies(database).map { "effect \($0)" })
+        compare(try await upgraded.lines().filter { !copies.contains($0) }, with: expected.filter { !copies.contains($0) })
+        try await upgraded.close()
+        try await new.close()
+    }
+
+    private func compare(_ found: [String], with expected: [String]) {
+        let difference = LedgerDifference.between(expected: expected, found: found, atMost: 60)
+        let command = difference.lazy.compactMap(index(ofLine:)).first.map { Seed.rerunCommand("UpgradedLivesTests", index: $0) }
+        #expect(difference.isEmpty, "\(command ?? "LIVES_SEED=\(Seed.current)")\n\(difference.joined(separator: "\n"))")
+    }
+}
+
+extension PreparedLife {
+    /// Whether an order or a fact has a token of version 5.
+    fileprivate var hasDerivedToken: Bool {
+        let orders = commands.compactMap { if case .createOrder(let order) = $0 { UUID(uuidString: order.no) } else { nil } }
+        let tokens = facts.flatMap { event in
+            [event.transaction?.payload.appAccountToken] + event.allReceipts.map(\.content.appAccountToken)
+        }
+        return (orders + tokens.compactMap(\.self)).contains { $0.uuid.6 >> 4 == 5 }
+    }
+
+    private var commands: [LifeCommand] { history.commands }
+}
