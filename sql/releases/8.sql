@@ -434,7 +434,7 @@ COMMENT ON FUNCTION appstore.actor() IS 'Who acts: the login, or the person whom
 
 
 
-CREATE FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) RETURNS record
+CREATE FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], token_lines integer[] DEFAULT NULL::integer[], tokens uuid[] DEFAULT NULL::uuid[], OUT added integer, OUT contradicting integer[]) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -455,6 +455,11 @@ BEGIN
               WHERE (l.id ~ '^[0-9]{1,32}$') IS NOT TRUE OR char_length(l.user_id) NOT BETWEEN 1 AND 255 OR octet_length(l.revision) > 1000);
     PERFORM appstore.check_argument(v_bad IS NULL, format('line %s cannot be imported', v_bad),
                                     'An id has 1 to 32 digits, a user 1 to 255 characters, a revision at most 1000 bytes.');
+    v_bad := (SELECT min(t.line) FROM unnest(token_lines, tokens) AS t (line, token)
+              LEFT JOIN unnest(lines, user_ids) AS l (line, user_id) USING (line)
+              WHERE l.user_id IS NULL OR (substr(t.token::text, 15, 1) <> '8') IS NOT TRUE);
+    PERFORM appstore.check_argument(v_bad IS NULL, format('line %s cannot be imported', v_bad),
+                                    'A token is a UUID, but none of version 8, and belongs to the user of its line.');
     WITH new AS (
         INSERT INTO appstore.import_items AS i (import_id, line, environment, is_given, id, user_id, revision)
         SELECT v_import.import_id, min(l.line), coalesce((array_agg(l.environment ORDER BY l.line))[1], v_import.environment, 'Production'),
@@ -475,6 +480,11 @@ BEGIN
         ) AS i
         WHERE added < cardinality(lines) AND i.line <> l.line
           AND (i.user_id <> l.user_id OR i.is_given AND i.environment <> l.environment) ORDER BY l.line);
+    INSERT INTO appstore.import_tokens (import_id, line, id, user_id, token)
+    SELECT v_import.import_id, l.line, l.id, l.user_id, t.token
+    FROM unnest(token_lines, tokens) AS t (line, token)
+    JOIN unnest(lines, ids, user_ids) AS l (line, id, user_id) USING (line)
+    WHERE t.line NOT IN (SELECT unnest(contradicting));
     UPDATE appstore.imports AS r
     SET items = r.items + added, repeated = r.repeated + cardinality(lines) - added - cardinality(contradicting), touched_at = clock_timestamp(),
         last_line = greatest(r.last_line, (SELECT max(l) FROM unnest(lines) AS l))
@@ -483,10 +493,10 @@ END
 $_$;
 
 
-ALTER FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], token_lines integer[], tokens uuid[], OUT added integer, OUT contradicting integer[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) IS 'Loads lines of a file, each id once: its first line counts, and the first user. Returns how many became items, and the lines that name another user or environment than an earlier line with the same id.';
+COMMENT ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], token_lines integer[], tokens uuid[], OUT added integer, OUT contradicting integer[]) IS 'Loads lines of a file, each id once: its first line counts, and the first user. Each line may have a token of its user. Returns how many became items, and the lines that name another user or environment than an earlier line with the same id, of which nothing is loaded.';
 
 
 
@@ -522,7 +532,7 @@ COMMENT ON FUNCTION appstore.advance_history_window(p_window_id bigint, p_epoch 
 
 
 
-CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[])
+CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) RETURNS TABLE(tokens uuid[], unsure uuid[], periods uuid[], contracts text[], claimed text[], shared text[])
     LANGUAGE sql STABLE ROWS 1
     AS $$
     WITH charge AS MATERIALIZED (
@@ -660,14 +670,16 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
            ARRAY(SELECT unsure.order_no FROM unsure ORDER BY unsure.order_no),
            ARRAY(SELECT moved.order_no FROM moved UNION SELECT elsewhere.order_no FROM elsewhere ORDER BY order_no),
            ARRAY(SELECT contract.id FROM contract ORDER BY contract.id),
-           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id)
+           ARRAY(SELECT claimed.id FROM claimed ORDER BY claimed.id),
+           ARRAY(SELECT unnest(ARRAY[charge.original_transaction_id, charge.left_contract]) FROM charge
+                 WHERE NOT charge.is_purchased OR charge.token_changed)
 $$;
 
 
 ALTER FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ.';
+COMMENT ON FUNCTION appstore.affected_rows(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose order may differ; contracts; claimed, contracts whose claims may differ; shared, contracts of charges of family members.';
 
 
 
@@ -1214,9 +1226,7 @@ BEGIN
         SELECT m.user_id FROM appstore.contracts AS m
         WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = api_receipt_charges.environment OFFSET 0
     ) AS m ON true
-    CROSS JOIN LATERAL ( -- what a forgotten user bought is the next owner's
-        SELECT coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, m.user_id) AS user_id
-    ) AS owner
+    CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, m.user_id) AS user_id) AS owner
     WHERE v_key.bundle_ids IS NULL OR t.bundle_id = ANY (v_key.bundle_ids)
     ORDER BY asked.position;
 END
@@ -1341,9 +1351,10 @@ CREATE FUNCTION appstore.api_set_user_token(key_hash bytea, token uuid, user_id 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{orders:create}', '{Production}', NULL);
 BEGIN
-    PERFORM appstore.authorize(key_hash, '{orders:create}', '{Production}');
-    RETURN appstore.record_user_token(api_set_user_token.token, api_set_user_token.user_id);
+    RETURN appstore.record_user_token(api_set_user_token.token, api_set_user_token.user_id, 'key ' || v_key.key_id);
 END
 $$;
 
@@ -1351,7 +1362,7 @@ $$;
 ALTER FUNCTION appstore.api_set_user_token(key_hash bytea, token uuid, user_id text) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.api_set_user_token(key_hash bytea, token uuid, user_id text) IS 'Says that a token means a user, as set_user_token does, for all apps. Returns set, same where it was said before, order where it is the number of an order, or user where it means another user. Verb orders:create.';
+COMMENT ON FUNCTION appstore.api_set_user_token(key_hash bytea, token uuid, user_id text) IS 'Says that a token means a user, as set_user_token does, for all apps. Returns set, same where it was said before, order where it is the number of an order, or user where it means another user. Verb orders:create, of a key for any app: a token counts in all of them.';
 
 
 
@@ -1652,7 +1663,7 @@ BEGIN
                r.auto_renew_status, r.renewal_signed_date, r.renewal_date, r.grace_period_expires_date, r.contract_row
         FROM renewed AS r
         UNION ALL
-        SELECT u.transaction_id, u.original_transaction_id, u.web_order_line_item_id, u.order_no, coalesce(u.order_user, u.user_id),
+        SELECT u.transaction_id, u.original_transaction_id, u.web_order_line_item_id, u.order_no, appstore.owner_of(u.order_user, u.user_id),
                u.is_new, u.product_id, u.product_type, u.purchase_date, u.expires_date, u.first_signed_date, u.current_transaction_id,
                u.renewal_status, u.auto_renew_status, u.renewal_signed_date, u.renewal_date, u.grace_period_expires_date, u.contract_row
         FROM unchanged AS u
@@ -1731,7 +1742,7 @@ BEGIN
                                           product_id, order_no, user_id, vouched_bundle_id,
                                           grace_period_expires_date)
             SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-                   e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.vouched_bundle_id,
+                   e.product_id, t.order_no, appstore.owner_of(o.user_id, m.user_id), e.vouched_bundle_id,
                    e.grace_period_expires_date
             FROM (
                 SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
@@ -1751,7 +1762,8 @@ BEGIN
             LEFT JOIN LATERAL (
                 SELECT m.user_id FROM appstore.contracts AS m
                 WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
-                  AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id) AND o.user_id IS NULL OFFSET 0
+                  AND (e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id)
+                  AND (o.user_id IS NULL OR appstore.is_forgotten(o.user_id)) OFFSET 0
             ) AS m ON true
             WHERE e.effect_id <> ALL (v_new)
               -- A charge is granted once, whether or not the fact that came first names its period. (Facts that name different periods for one
@@ -3210,7 +3222,8 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
                    lag(t.first_token) OVER (ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id)
                        AS token_before
             FROM appstore.transactions AS t
-            WHERE t.environment = p_environment AND t.original_transaction_id = p_contract AND t.first_token IS NOT NULL AND t.is_purchased
+            WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
+              AND t.environment = p_environment AND t.original_transaction_id = p_contract AND t.first_token IS NOT NULL AND t.is_purchased
               AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription,
                                        t.product_type)
         ) AS named
@@ -3404,7 +3417,7 @@ CREATE TABLE appstore.import_chunks (
     reported_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT import_chunks_is_a_range CHECK ((first_line < end_line)),
     CONSTRAINT import_chunks_link_at_last CHECK (((phase <> 'link'::text) OR (link_at IS NOT NULL))),
-    CONSTRAINT import_chunks_phase_is_known CHECK ((phase = ANY (ARRAY['ask'::text, 'again'::text, 'link'::text])))
+    CONSTRAINT import_chunks_phase_is_known CHECK ((phase = ANY (ARRAY['token'::text, 'ask'::text, 'again'::text, 'link'::text])))
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='500');
 
@@ -3428,7 +3441,7 @@ COMMENT ON COLUMN appstore.import_chunks.end_line IS 'The line after its last on
 
 
 
-COMMENT ON COLUMN appstore.import_chunks.phase IS 'ask: its open items are asked. again: those that Apple did not know are asked once more. link: nothing is left to ask, and only its users wait.';
+COMMENT ON COLUMN appstore.import_chunks.phase IS 'token: the tokens of its lines are set. ask: its open items are asked. again: those that Apple did not know are asked once more. link: nothing is left to ask, and only its users wait.';
 
 
 
@@ -3436,7 +3449,7 @@ COMMENT ON COLUMN appstore.import_chunks.environment IS 'Where its next items ar
 
 
 
-COMMENT ON COLUMN appstore.import_chunks.run_at IS 'When it is due: at once, at the end of a lease or of its back-off.';
+COMMENT ON COLUMN appstore.import_chunks.run_at IS 'When it is due: at once, at the end of a lease or of its back-off; infinity while its tokens are set.';
 
 
 
@@ -3686,7 +3699,7 @@ BEGIN
     END IF;
 
     -- 3. The user's consent, which cannot be withdrawn between this check and the commit.
-    v_user := coalesce(
+    v_user := appstore.owner_of(
         (SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = v_sold.order_no AND o.environment = decide_consumption.environment),
         (SELECT m.user_id FROM appstore.contracts AS m
          WHERE m.original_transaction_id = v_request.original_transaction_id AND m.environment = decide_consumption.environment));
@@ -3954,16 +3967,14 @@ BEGIN
             SELECT o.user_id FROM appstore.orders AS o
             WHERE o.order_no = t.order_no AND o.environment = p_environment AND post.transaction_id IS NOT NULL OFFSET 0
         ) AS o ON true
-        CROSS JOIN LATERAL ( -- what a forgotten user bought is the next owner's
-            SELECT coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, m.user_id) AS user_id
-        ) AS owner
+        CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, m.user_id) AS user_id) AS owner
         WHERE CASE WHEN post.transaction_id IS NOT NULL THEN owner.user_id <> post.user_id OR (owner.user_id IS NULL AND NOT t.is_purchased)
                    ELSE owner.user_id <> post.user_id AND t.confers_access AND post.user_id IS DISTINCT FROM (
                        SELECT c.user_id FROM appstore.ownership_claims AS c
                        WHERE c.original_transaction_id = post.contract AND c.environment = p_environment
                          AND c.effective_at <= post.received_at
                        ORDER BY c.effective_at DESC, c.kind DESC, c.source_id DESC LIMIT 1) END
-          AND NOT starts_with(post.user_id, 'forgotten:')
+          AND NOT appstore.is_forgotten(post.user_id)
           AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
                           WHERE l.original_transaction_id = post.contract AND l.environment = p_environment AND l.kind = 'link'
                             AND l.effective_at >= post.received_at OFFSET 0)
@@ -4071,7 +4082,13 @@ BEGIN
             ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC LIMIT 1
         ) AS other ON true
         LEFT JOIN LATERAL (
-            SELECT before.* FROM appstore.purchase(p_environment, other.period_no) AS before WHERE before.expires_date > latest.purchase_date
+            SELECT before.*
+            FROM appstore.purchase(
+                p_environment,
+                CASE WHEN latest.purchase_date < (SELECT max(t.expires_date) FROM appstore.transactions AS t -- seldom
+                                                  WHERE t.period_no = other.period_no AND t.environment = p_environment)
+                     THEN other.period_no END) AS before
+            WHERE before.expires_date > latest.purchase_date
         ) AS running ON true
         LEFT JOIN LATERAL (
             SELECT candidate.*
@@ -4132,7 +4149,7 @@ COMMENT ON FUNCTION appstore.derive_contracts(p_environment appstore.environment
 
 
 
-CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[]) RETURNS boolean
+CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[] DEFAULT '{}'::uuid[], p_renewals text[] DEFAULT '{}'::text[], p_is_exclusive boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -4156,7 +4173,10 @@ BEGIN
         v_tokens := ARRAY(SELECT unnest(v_affected.tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
         v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
         EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
-        IF cardinality(v_tokens) > 0 AND cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0 THEN
+        IF p_is_exclusive THEN
+            -- Advisory locks are held until the commit: those of some thousand tokens would fill the server's table of locks.
+            PERFORM appstore.make_orders(p_environment, v_tokens);
+        ELSIF cardinality(v_tokens) > 0 AND cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0 THEN
             PERFORM appstore.lock_orders(p_environment, v_tokens);
         ELSIF cardinality(v_tokens) > 0 THEN
             PERFORM appstore.lock_found_orders(p_environment, v_tokens);
@@ -4177,6 +4197,20 @@ BEGIN
     IF cardinality(v_affected.unsure) + cardinality(v_affected.claimed) > 0 THEN
         PERFORM appstore.derive_token_users(p_environment, v_affected.unsure, v_affected.claimed);
     END IF;
+    IF cardinality(v_affected.shared) > 0 THEN
+        -- A family member's charge has no order that says which period it has left. What it has left there may be no copy any longer.
+        v_affected.periods := ARRAY(
+            SELECT unnest(v_affected.periods)
+            UNION
+            SELECT copy.period_no
+            FROM unnest(v_affected.shared) AS contract (id)
+            CROSS JOIN LATERAL (
+                SELECT t.period_no, t.is_purchased FROM appstore.transactions AS t
+                WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.is_later_copy OFFSET 0
+            ) AS copy
+            WHERE NOT copy.is_purchased
+            ORDER BY 1);
+    END IF;
     IF cardinality(v_affected.periods) > 0 THEN
         PERFORM appstore.derive_period_orders(p_environment, v_affected.periods, p_transaction_ids);
     END IF;
@@ -4196,10 +4230,10 @@ END
 $$;
 
 
-ALTER FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[], p_is_exclusive boolean) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) IS 'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), orders made (p_tokens) and other rows of contracts (p_renewals). The caller has locked the contracts that it knows of. Fails with deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction. Returns whether the feed is on.';
+COMMENT ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[], p_is_exclusive boolean) IS 'Brings orders, claims and contracts up to date after changes of these transactions (p_transaction_ids), posts and links (p_contract_ids), orders made (p_tokens) and other rows of contracts (p_renewals). The caller has locked the contracts that it knows of. Fails with deadlock_detected where another transaction holds a row that it needs; the caller then repeats its transaction. p_is_exclusive: the caller has locked all tables of the ledger, so that no locks of single orders are needed. Returns whether the feed is on.';
 
 
 
@@ -4207,7 +4241,8 @@ CREATE FUNCTION appstore.derive_period_orders(p_environment appstore.environment
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_moved   text[];   -- charges whose order differs
+    v_moved   text[];   -- charges whose order differs, or whose mark of a copy
+    v_copies  text[];   -- those of them that are copies of an earlier one
     v_foreign bigint;   -- those of them that this transaction has not written
     v_had     bigint;
 BEGIN
@@ -4241,16 +4276,18 @@ BEGIN
                      AND by_token.order_no <> by_token.period_no OFFSET 0)
            OR NOT EXISTS (SELECT FROM appstore.transactions AS t
                           WHERE t.period_no = needless.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0));
-    -- 3. Point each charge to its order: the one that its own first token names, else the one that its period pays.
+    -- 3. Point each charge to its order: the one that its own first token names, else the one that its period pays. And mark copies.
     SELECT coalesce(array_agg(charge.transaction_id ORDER BY charge.transaction_id), '{}'),
+           coalesce(array_agg(charge.transaction_id) FILTER (WHERE charge.place > 1), '{}'),
            count(*) FILTER (WHERE charge.transaction_id <> ALL (p_transaction_ids))
-    INTO v_moved, v_foreign
+    INTO v_moved, v_copies, v_foreign
     FROM unnest(p_periods) AS period (order_no)
     CROSS JOIN LATERAL (
-        SELECT t.transaction_id, t.first_token, t.is_purchased, t.order_no, t.token_changed
+        SELECT t.transaction_id, t.first_token, t.is_purchased, t.order_no, t.token_changed, t.is_later_copy,
+               row_number() OVER (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id) AS place
         FROM appstore.transactions AS t WHERE t.period_no = period.order_no AND t.environment = p_environment OFFSET 0
     ) AS charge
-    WHERE charge.token_changed
+    WHERE charge.token_changed OR charge.is_later_copy <> (charge.place > 1)
        OR charge.order_no IS DISTINCT FROM appstore.order_of(p_environment, period.order_no, charge.first_token, charge.is_purchased);
     IF v_foreign > 0 THEN
         -- A transaction that holds a charge will wait for its contract, which is locked here: waiting for the charge would be a deadlock.
@@ -4264,7 +4301,7 @@ BEGIN
     IF cardinality(v_moved) > 0 THEN
         UPDATE appstore.transactions AS t
         SET order_no = appstore.order_of(p_environment, t.period_no, t.first_token, t.is_purchased),
-            token_changed = false, left_token = NULL
+            token_changed = false, left_token = NULL, is_later_copy = t.transaction_id = ANY (v_copies)
         WHERE t.transaction_id = ANY (v_moved) AND t.environment = p_environment;
     END IF;
 END
@@ -4274,7 +4311,7 @@ $$;
 ALTER FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) IS 'Derives the orders of these periods and points their charges to them. p_transaction_ids are the charges that this transaction has written.';
+COMMENT ON FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) IS 'Derives the orders of these periods, points their charges to them and marks copies. p_transaction_ids are the charges that this transaction has written.';
 
 
 
@@ -4379,9 +4416,7 @@ BEGIN
     DELETE FROM appstore.orders AS unmade
     WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
       AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
-      AND (NOT EXISTS (SELECT FROM appstore.transactions AS t
-                       WHERE t.first_token = unmade.order_no AND t.environment = p_environment AND t.is_purchased
-                         AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id) OFFSET 0)
+      AND (NOT EXISTS (SELECT FROM appstore.purchases_with(p_environment, unmade.order_no) OFFSET 0)
            OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = unmade.order_no OFFSET 0));
     -- 2. Update the others from their payer.
     UPDATE appstore.orders AS o
@@ -4390,10 +4425,7 @@ BEGIN
         paid_product_id = new.product_id, paid_at = new.paid_at, quantity = new.quantity, price = new.price, currency = new.currency
     FROM (
         SELECT token.order_no, coalesce(paid.status, 'pending') AS status,
-               CASE WHEN payer.period_no IS NULL AND EXISTS (
-                        SELECT FROM appstore.transactions AS t
-                        WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased
-                          AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id) OFFSET 0)
+               CASE WHEN payer.period_no IS NULL AND EXISTS (SELECT FROM appstore.purchases_with(p_environment, token.order_no) OFFSET 0)
                     THEN 'product_mismatch' END AS reason,
                payer.period_no, paid.transaction_id, paid.original_transaction_id, paid.web_order_line_item_id, paid.product_id, paid.paid_at,
                paid.quantity, paid.price, paid.currency
@@ -4756,7 +4788,7 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id),
                e.original_transaction_id,
-               coalesce(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
+               appstore.owner_of(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
                e.occurred_at, p_now,
                jsonb_build_object(
                    'effect_subject', e.subject, 'learned_at', e.recorded_at, 'product_id', e.product_id, 'event_id', e.event_id::text,
@@ -4976,6 +5008,7 @@ DECLARE
     v_now   timestamptz := clock_timestamp();
     v_chunk appstore.import_chunks;
     v_items record;
+    v_token boolean;
     v_phase text;
 BEGIN
     SELECT c.* INTO v_chunk FROM appstore.import_chunks AS c
@@ -4991,7 +5024,9 @@ BEGIN
     INTO v_items
     FROM appstore.import_items AS i
     WHERE i.import_id = p_import_id AND i.line >= p_first_line AND i.line < v_chunk.end_line;
-    v_phase := CASE WHEN v_items.open > 0 THEN 'ask' WHEN v_items.again > 0 THEN 'again' WHEN v_items.unlinked > 0 THEN 'link' END;
+    v_token := EXISTS (SELECT FROM appstore.import_tokens AS t
+                       WHERE t.import_id = p_import_id AND t.line >= p_first_line AND t.line < v_chunk.end_line AND t.error IS NULL);
+    v_phase := CASE WHEN v_token THEN 'token' WHEN v_items.open > 0 THEN 'ask' WHEN v_items.again > 0 THEN 'again' WHEN v_items.unlinked > 0 THEN 'link' END;
     IF v_phase IS NULL THEN
         PERFORM appstore.remove_import_chunk(v_chunk);
         RETURN true;
@@ -5004,7 +5039,8 @@ BEGIN
         failures = CASE WHEN p_reason IS NULL AND NOT p_counts THEN 0 ELSE c.failures + p_counts::integer END,
         environment = CASE WHEN CASE v_phase WHEN 'again' THEN v_items.again_in_production ELSE v_items.open_in_production END
                            THEN 'Production' ELSE 'Sandbox' END::appstore.environment,
-        run_at = CASE WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
+        run_at = CASE WHEN v_phase = 'token' THEN 'infinity'
+                      WHEN v_phase = 'again' AND c.phase <> 'again' THEN v_now + interval '1 day'
                       WHEN v_items.is_left THEN v_now + p_delay ELSE v_now END
     WHERE c.import_id = p_import_id AND c.first_line = p_first_line;
     RETURN true;
@@ -5222,9 +5258,7 @@ CREATE FUNCTION appstore.entries_about(environment appstore.environment, origina
             SELECT k.user_id FROM claim AS k WHERE p.transaction_id IS NULL AND k.effective_at <= p.received_at
             ORDER BY k.effective_at DESC, k.kind DESC, k.source_id DESC LIMIT 1
         ) AS owned ON true
-        CROSS JOIN LATERAL ( -- what a forgotten user bought is the next owner's
-            SELECT coalesce(CASE WHEN NOT starts_with(o.user_id, 'forgotten:') THEN o.user_id END, owned.user_id, m.user_id) AS user_id
-        ) AS owner
+        CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, coalesce(owned.user_id, m.user_id)) AS user_id) AS owner
         WHERE p.environment = entries_about.environment AND p.original_transaction_id = entries_about.original_transaction_id
         UNION ALL
         SELECT l.linked_at, l.linked_at, NULL, CASE WHEN l.user_id IS NULL THEN 'unlinked' ELSE 'linked' END, NULL, NULL, NULL, l.user_id,
@@ -5672,6 +5706,14 @@ BEGIN
         IF v_deleted > 0 THEN
             RETURN v_deleted;
         END IF;
+        DELETE FROM appstore.import_tokens AS t
+        WHERE t.import_id = v_import.import_id
+          AND t.line = ANY (ARRAY(SELECT old.line FROM appstore.import_tokens AS old WHERE old.import_id = v_import.import_id
+                                  ORDER BY old.line LIMIT 5000));
+        GET DIAGNOSTICS v_deleted = ROW_COUNT;
+        IF v_deleted > 0 THEN
+            RETURN v_deleted;
+        END IF;
         PERFORM appstore.report_import_chunk(c.import_id, c.first_line) FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_chunks AS c WHERE c.import_id = v_import.import_id;
         DELETE FROM appstore.import_links_due AS d WHERE d.import_id = v_import.import_id;
@@ -5688,7 +5730,7 @@ $$;
 ALTER FUNCTION appstore.expire_imports() OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.expire_imports() IS 'Deletes up to 5,000 items of an import whose file broke off an hour ago, and then the import, or whose end was 90 days ago. Returns how many rows it deleted.';
+COMMENT ON FUNCTION appstore.expire_imports() IS 'Deletes up to 5,000 items or tokens of an import whose file broke off an hour ago, and then the import, or whose end was 90 days ago. Returns how many rows it deleted.';
 
 
 
@@ -7401,6 +7443,20 @@ COMMENT ON FUNCTION appstore.is_feed_needed(p_before bigint) IS 'Whether a consu
 
 
 
+CREATE FUNCTION appstore.is_forgotten(p_user text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT starts_with(p_user, 'forgotten:')
+$$;
+
+
+ALTER FUNCTION appstore.is_forgotten(p_user text) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.is_forgotten(p_user text) IS 'Whether it is the alias of a user who was forgotten; null without a user.';
+
+
+
 CREATE FUNCTION appstore.is_in_grace(p_at timestamp with time zone, p_until timestamp with time zone, p_grace_from timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
@@ -7687,6 +7743,7 @@ CREATE TABLE appstore.transactions (
     receipt_revocation_reason integer,
     receipt_is_upgraded boolean,
     left_contract text COLLATE pg_catalog."C",
+    is_later_copy boolean DEFAULT false NOT NULL,
     known jsonb,
     CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= GREATEST(signed_date, receipt_date))),
     CONSTRAINT transactions_first_token_whole CHECK ((((first_token_signed_date IS NULL) = (first_token_hash IS NULL)) AND ((first_token_hash IS NULL) OR (first_token IS NOT NULL)) AND ((first_token IS NULL) OR (COALESCE(first_token_hash, payload_hash) IS NOT NULL)))),
@@ -7780,6 +7837,10 @@ COMMENT ON COLUMN appstore.transactions.left_contract IS 'The contract that the 
 
 
 
+COMMENT ON COLUMN appstore.transactions.is_later_copy IS 'Derived: the ledger has an earlier transaction of the same purchase, by the numbers of their ids, which counts in reports. Those of family members are compared with one another.';
+
+
+
 COMMENT ON COLUMN appstore.transactions.known IS 'Where the newest JWS lacks members that cannot change and are known, a member for each, by its column: [signed_date in milliseconds, payload_hash] of the newest JWS that has it, null where only receipts have it. Null in most transactions. Such members are product_type, in_app_ownership_type, subscription_group_identifier, quantity, original_purchase_date, price, currency, storefront, storefront_id, transaction_reason, offer_type, offer_identifier, offer_discount_type, offer_period and app_transaction_id.';
 
 
@@ -7832,7 +7893,12 @@ BEGIN
     END LOOP;
     v_joined := jsonb_populate_record(CASE WHEN v_newer_jws THEN other ELSE t END, v_members - 'product_type');
     v_joined.known := nullif(v_known, '{}');
-    RETURN appstore.with_type(v_joined, v_members ->> 'product_type', v_joined.is_subscription);
+    v_joined := appstore.with_type(v_joined, v_members ->> 'product_type', v_joined.is_subscription);
+    -- 4. A copy has the date of its purchase; without originalPurchaseDate its own statement has that of the restore.
+    IF appstore.purchase_of(v_joined) = v_joined.original_transaction_id AND v_joined.transaction_id <> v_joined.original_transaction_id THEN
+        v_joined.purchase_date := coalesce(v_joined.original_purchase_date, v_joined.purchase_date);
+    END IF;
+    RETURN v_joined;
 END
 $$;
 
@@ -7840,7 +7906,7 @@ $$;
 ALTER FUNCTION appstore.join_constants(t appstore.transactions, other appstore.transactions) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.join_constants(t appstore.transactions, other appstore.transactions) IS 'Two registers of a transaction, one with a JWS, joined in what cannot change: each member is that of the newest JWS that has it. Where no JWS has it, type, ownership and subscription group are the greatest of receipts, quantity and original purchase date those of the newest receipt. All other columns are those of the register with the newest JWS.';
+COMMENT ON FUNCTION appstore.join_constants(t appstore.transactions, other appstore.transactions) IS 'Two registers of a transaction, one with a JWS, joined in what cannot change: each member is that of the newest JWS that has it. Where no JWS has it, type, ownership and subscription group are the greatest of receipts, quantity and original purchase date those of the newest receipt. The date of a copy''s purchase is its original purchase date. All other columns are those of the register with the newest JWS.';
 
 
 
@@ -8767,6 +8833,8 @@ BEGIN
     SELECT r.* INTO v_import FROM appstore.imports AS r
     WHERE r.bundle_id = p_bundle_id AND r.depth = p_depth AND r.state = 'running' AND r.next_line <= r.last_line
       AND coalesce(r.environment, p_environment) = p_environment
+      -- While their tokens are set, chunks are not due: no more of them are made than a worker asks at once.
+      AND (SELECT count(*) FROM (SELECT FROM appstore.import_chunks AS c WHERE c.import_id = r.import_id AND c.phase = 'token' LIMIT 16) AS c) < 16
     ORDER BY r.import_id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -9281,6 +9349,20 @@ COMMENT ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest inter
 
 
 
+CREATE FUNCTION appstore.owner_of(p_order_user text, p_contract_user text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT coalesce(CASE WHEN NOT appstore.is_forgotten(p_order_user) THEN p_order_user END, p_contract_user, p_order_user)
+$$;
+
+
+ALTER FUNCTION appstore.owner_of(p_order_user text, p_contract_user text) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.owner_of(p_order_user text, p_contract_user text) IS 'The owner of a purchase, by the user of its order and the owner of its contract: the user of the order, else the owner of the contract. What a user bought who was forgotten is the next owner''s.';
+
+
+
 CREATE FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[]) RETURNS TABLE(original_transaction_id text, user_id text, kind appstore.claim_kind, effective_at timestamp with time zone, source_id text, actor text, note text, is_owner boolean)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9386,14 +9468,12 @@ CREATE FUNCTION appstore.payer(p_environment appstore.environment, p_order_no uu
     LANGUAGE sql STABLE ROWS 1
     AS $$
     SELECT t.period_no
-    FROM appstore.transactions AS t
+    FROM appstore.purchases_with(p_environment, p_order_no) AS t
     LEFT JOIN LATERAL (
         SELECT o.product_id, o.bundle_id FROM appstore.orders AS o WHERE o.order_no = p_order_no AND o.environment = p_environment OFFSET 0
     ) AS ordered ON true
-    WHERE t.first_token = p_order_no AND t.environment = p_environment AND t.is_purchased
-      AND (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
+    WHERE (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
       AND (ordered.bundle_id IS NULL OR ordered.bundle_id = t.bundle_id)
-      AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)
       AND NOT EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = p_order_no OFFSET 0)
     ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id
     LIMIT 1
@@ -9917,6 +9997,25 @@ COMMENT ON FUNCTION appstore.purchase_of_refund(p_subject text) IS 'The purchase
 
 
 
+CREATE FUNCTION appstore.purchases_with(p_environment appstore.environment, p_token uuid) RETURNS TABLE(transaction_id text, period_no uuid, product_id text, bundle_id text, purchase_date timestamp with time zone)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    SELECT t.transaction_id, t.period_no, t.product_id, t.bundle_id, t.purchase_date
+    FROM appstore.transactions AS t
+    WHERE t.first_token = p_token AND t.environment = p_environment AND t.is_purchased
+      AND NOT EXISTS (SELECT FROM appstore.transactions AS earlier
+                      WHERE earlier.period_no = t.period_no AND earlier.environment = p_environment AND earlier.is_purchased
+                        AND (length(earlier.transaction_id), earlier.transaction_id) < (length(t.transaction_id), t.transaction_id) OFFSET 0)
+$$;
+
+
+ALTER FUNCTION appstore.purchases_with(p_environment appstore.environment, p_token uuid) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.purchases_with(p_environment appstore.environment, p_token uuid) IS 'The first transactions of purchases that were made with a token. Inlined.';
+
+
+
 CREATE FUNCTION appstore.receive(bodies bytea[], source text DEFAULT 'notification_v2'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -10235,7 +10334,7 @@ BEGIN
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                       product_id, order_no, user_id, grace_period_expires_date)
         SELECT e.effect_id, p_environment, 'status_found', e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, t.order_no, coalesce(o.user_id, m.user_id), e.grace_period_expires_date
+               e.product_id, t.order_no, appstore.owner_of(o.user_id, m.user_id), e.grace_period_expires_date
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id,
                    unnest(p_occurred_at) AS occurred_at, unnest(p_original_transaction_ids) AS original_transaction_id,
@@ -10251,7 +10350,8 @@ BEGIN
         ) AS o ON true
         LEFT JOIN LATERAL (
             SELECT m.user_id FROM appstore.contracts AS m
-            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
+            WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
+              AND (o.user_id IS NULL OR appstore.is_forgotten(o.user_id)) OFFSET 0
         ) AS m ON true
         -- An answer about an earlier period, or older than what the ledger knows, is no news.
         WHERE EXISTS (
@@ -10312,7 +10412,7 @@ COMMENT ON FUNCTION appstore.record_owner_link(environment appstore.environment,
 
 
 
-CREATE FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) RETURNS TABLE(effect_id uuid, event_id bigint)
+CREATE FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_transaction_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) RETURNS TABLE(effect_id uuid, event_id bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -10323,113 +10423,116 @@ CREATE FUNCTION appstore.record_refunds(p_environment appstore.environment, p_ef
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_purchase  record;
-    v_reversals timestamptz[]; -- of the purchase, in order
-    v_latest    timestamptz;   -- the latest date of a refund that Apple has ever given
-    v_new       uuid[];
-    v_all_new   uuid[] := '{}';
+    v_new uuid[];
 BEGIN
-    FOR v_purchase IN
-        SELECT p.contract, p.purchase, max(p.event_id) AS event_id
+    -- 1. The purchases of these facts. A fact may name its purchase otherwise, or not, than the newest one about its transaction.
+    WITH told AS MATERIALIZED (
+        SELECT f.*, t.original_transaction_id AS contract, appstore.purchase_of(t) AS purchase
         FROM (
-            SELECT unnest(p_original_transaction_ids) AS contract, unnest(p_subjects) AS purchase, unnest(p_event_ids) AS event_id
+            SELECT unnest(p_effect_ids) AS name, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
+                   unnest(p_transaction_ids) AS transaction_id
             UNION ALL
-            SELECT t.original_transaction_id, appstore.purchase_of(t), r.event_id
-            FROM (SELECT unnest(p_reversed_transaction_ids) AS id, unnest(p_reversal_event_ids) AS event_id) AS r
-            CROSS JOIN LATERAL (
-                SELECT t.* FROM appstore.transactions AS t WHERE t.transaction_id = r.id AND t.environment = p_environment OFFSET 0
-            ) AS t
-        ) AS p
-        GROUP BY p.contract, p.purchase
-        ORDER BY p.contract COLLATE "C", p.purchase COLLATE "C"
-    LOOP
-        v_reversals := ARRAY(
-            SELECT r.signed_date
-            FROM appstore.transactions AS t
-            CROSS JOIN LATERAL (
-                SELECT r.signed_date FROM appstore.refund_requests AS r
-                WHERE r.transaction_id = t.transaction_id AND r.environment = p_environment AND r.kind = 'reversed' OFFSET 0
-            ) AS r
-            WHERE t.original_transaction_id = v_purchase.contract AND t.environment = p_environment
-              AND appstore.purchase_of(t) = v_purchase.purchase
-            ORDER BY r.signed_date);
-        v_latest := greatest(
-            (SELECT max(greatest(e.occurred_at, e.restated_date)) FROM appstore.effect_log AS e
-             WHERE e.original_transaction_id = v_purchase.contract AND e.environment = p_environment AND e.kind = 'refunded'
-               AND appstore.purchase_of_refund(e.subject) = v_purchase.purchase),
-            (SELECT max(f.occurred_at)
-             FROM (SELECT unnest(p_subjects) AS purchase, unnest(p_occurred_at) AS occurred_at) AS f WHERE f.purchase = v_purchase.purchase));
-        CONTINUE WHEN v_latest IS NULL;
-        -- 1. A refund for each reversal before the latest one, and the latest one. Apple has not told of each: a reversal implies the refund.
-        WITH fact AS MATERIALIZED (
-            SELECT f.*, appstore.refund_number(v_reversals, f.occurred_at) AS number
-            FROM (SELECT unnest(p_subjects) AS purchase, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
-                         unnest(p_transaction_ids) AS transaction_id, unnest(p_product_ids) AS product_id) AS f
-            WHERE f.purchase = v_purchase.purchase
-        ), effect AS (
-            INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                             product_id, order_no, user_id)
-            SELECT appstore.refund_id(p_environment, v_purchase.purchase, n.number), p_environment, 'refunded',
-                   v_purchase.purchase || '/' || n.number, coalesce(own.event_id, v_purchase.event_id),
-                   coalesce(own.occurred_at, least(v_reversals[n.number + 1], v_latest)), v_purchase.contract, charge.transaction_id,
-                   charge.product_id, charge.order_no, coalesce(o.user_id, m.user_id)
-            FROM generate_series(0, appstore.refund_number(v_reversals, v_latest)) AS n (number)
-            LEFT JOIN LATERAL (
-                SELECT fact.* FROM fact WHERE fact.number = n.number ORDER BY fact.occurred_at, fact.event_id LIMIT 1
-            ) AS own ON true
-            LEFT JOIN LATERAL (
-                SELECT t.transaction_id, t.product_id, t.order_no FROM appstore.transactions AS t
-                WHERE t.original_transaction_id = v_purchase.contract AND t.environment = p_environment
-                  AND (t.transaction_id = own.transaction_id OR (own.transaction_id IS NULL AND appstore.purchase_of(t) = v_purchase.purchase))
-                ORDER BY length(t.transaction_id), t.transaction_id LIMIT 1
-            ) AS charge ON true
-            LEFT JOIN LATERAL (
-                SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
-            ) AS o ON true
-            LEFT JOIN LATERAL (
-                SELECT m.user_id FROM appstore.contracts AS m
-                WHERE m.original_transaction_id = v_purchase.contract AND m.environment = p_environment AND o.user_id IS NULL OFFSET 0
-            ) AS m ON true
-            ORDER BY n.number
-            ON CONFLICT (effect_id) DO NOTHING
-            RETURNING effect_id
-        )
-        SELECT coalesce(array_agg(effect.effect_id), '{}') INTO v_new FROM effect;
-        v_all_new := v_all_new || v_new;
-        -- 2. Mark the refunds of which Apple has changed the date, and name the event of each.
-        UPDATE appstore.effect_log AS e SET restated_date = greatest(e.restated_date, moved.latest)
+            SELECT NULL, unnest(p_reversal_event_ids), NULL, unnest(p_reversed_transaction_ids)
+        ) AS f
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM appstore.transactions AS t WHERE t.transaction_id = f.transaction_id AND t.environment = p_environment OFFSET 0
+        ) AS t
+    ), purchase AS MATERIALIZED (
+        SELECT p.*, alike.ids, reversed.dates AS reversals,
+               greatest(p.latest, (SELECT max(greatest(e.occurred_at, e.restated_date)) FROM appstore.effect_log AS e
+                                   WHERE e.transaction_id = ANY (alike.ids) AND e.environment = p_environment AND e.kind = 'refunded')) AS latest_ever
         FROM (
-            SELECT appstore.refund_id(p_environment, v_purchase.purchase, appstore.refund_number(v_reversals, f.occurred_at)) AS id,
-                   max(f.occurred_at) AS latest, min(f.occurred_at) AS earliest
-            FROM (SELECT unnest(p_subjects) AS purchase, unnest(p_occurred_at) AS occurred_at) AS f WHERE f.purchase = v_purchase.purchase
-            GROUP BY 1
+            SELECT told.contract, told.purchase, max(told.event_id) AS event_id, max(told.occurred_at) AS latest FROM told GROUP BY 1, 2
+        ) AS p
+        CROSS JOIN LATERAL (
+            SELECT ARRAY(SELECT t.transaction_id FROM appstore.transactions AS t
+                         WHERE t.original_transaction_id = p.contract AND t.environment = p_environment
+                           AND appstore.purchase_of(t) = p.purchase
+                         ORDER BY length(t.transaction_id), t.transaction_id) AS ids OFFSET 0
+        ) AS alike
+        CROSS JOIN LATERAL (
+            SELECT ARRAY(SELECT r.signed_date FROM appstore.refund_requests AS r
+                         WHERE r.transaction_id = ANY (alike.ids) AND r.environment = p_environment AND r.kind = 'reversed'
+                         ORDER BY r.signed_date) AS dates OFFSET 0
+        ) AS reversed
+    ), fact AS MATERIALIZED (
+        SELECT f.*, appstore.refund_id(p_environment, f.purchase, f.number, f.ids, f.reversals) AS effect_id
+        FROM (
+            SELECT told.*, purchase.ids, purchase.reversals, appstore.refund_number(purchase.reversals, told.occurred_at) AS number
+            FROM told JOIN purchase ON (purchase.contract, purchase.purchase) = (told.contract, told.purchase)
+            WHERE told.occurred_at IS NOT NULL OFFSET 0
+        ) AS f
+    ), known AS MATERIALIZED (
+        SELECT fact.name, e.* FROM fact CROSS JOIN LATERAL (
+            SELECT e.effect_id, e.event_id, e.occurred_at AS recorded, fact.occurred_at AS stated FROM appstore.effect_log AS e
+            WHERE e.effect_id = fact.effect_id OFFSET 0
+        ) AS e
+    ), made AS (
+        -- 2. A refund for each reversal before the latest one, and the latest one. Apple has not told of each: a reversal implies the refund.
+        INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, restated_date, original_transaction_id,
+                                         transaction_id, product_id, order_no, user_id)
+        SELECT n.effect_id, p_environment, 'refunded', p.purchase || '/' || n.number, coalesce(own.event_id, p.event_id),
+               coalesce(own.occurred_at, least(p.reversals[n.number + 1], p.latest_ever)), own.restated_date, p.contract, charge.transaction_id,
+               charge.product_id, charge.order_no, appstore.owner_of(o.user_id, m.user_id)
+        FROM purchase AS p
+        CROSS JOIN LATERAL (
+            SELECT number.number, appstore.refund_id(p_environment, p.purchase, number.number, p.ids, p.reversals) AS effect_id
+            FROM generate_series(0, appstore.refund_number(p.reversals, p.latest_ever)) AS number (number) OFFSET 0
+        ) AS n
+        LEFT JOIN LATERAL (
+            SELECT first.*, (SELECT max(fact.occurred_at) FROM fact
+                             WHERE fact.effect_id = first.effect_id
+                               AND date_trunc('second', fact.occurred_at) <> date_trunc('second', first.occurred_at)) AS restated_date
+            FROM (
+                SELECT fact.* FROM fact WHERE fact.effect_id = n.effect_id ORDER BY fact.occurred_at, fact.event_id LIMIT 1
+            ) AS first
+        ) AS own ON true
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id, t.product_id, t.order_no FROM appstore.transactions AS t
+            WHERE t.transaction_id = coalesce(own.transaction_id, p.ids[1]) AND t.environment = p_environment OFFSET 0
+        ) AS charge
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
+        ) AS o ON true
+        LEFT JOIN LATERAL (
+            SELECT m.user_id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = p.contract AND m.environment = p_environment OFFSET 0
+        ) AS m ON true
+        WHERE p.latest_ever IS NOT NULL
+        ORDER BY n.effect_id
+        ON CONFLICT (effect_id) DO NOTHING
+        RETURNING effect_id, event_id
+    ), restated AS (
+        -- 3. Mark the refunds of which Apple has changed the date.
+        UPDATE appstore.effect_log AS e SET restated_date = moved.latest
+        FROM (
+            SELECT known.effect_id AS id, max(known.stated) AS latest FROM known
+            WHERE date_trunc('second', known.stated) <> date_trunc('second', known.recorded) GROUP BY 1
         ) AS moved
-        WHERE e.effect_id = moved.id
-          AND (date_trunc('second', moved.latest) <> date_trunc('second', e.occurred_at)
-               OR date_trunc('second', moved.earliest) <> date_trunc('second', e.occurred_at))
-          AND (e.restated_date >= moved.latest) IS NOT TRUE;
-        RETURN QUERY
-        SELECT f.effect_id, e.event_id
-        FROM (SELECT unnest(p_effect_ids) AS effect_id, unnest(p_subjects) AS purchase, unnest(p_occurred_at) AS occurred_at) AS f
-        JOIN appstore.effect_log AS e
-            ON e.effect_id = appstore.refund_id(p_environment, v_purchase.purchase, appstore.refund_number(v_reversals, f.occurred_at))
-        WHERE f.purchase = v_purchase.purchase;
-    END LOOP;
-    IF cardinality(v_all_new) > 0 AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
-        PERFORM appstore.tell_effects(p_environment, v_all_new, '{}');
+        WHERE e.effect_id = moved.id AND (e.restated_date >= moved.latest) IS NOT TRUE
+    )
+    SELECT ARRAY(SELECT made.effect_id FROM made), array_agg(told.name), array_agg(told.event_id) INTO v_new, p_effect_ids, p_event_ids
+    FROM (
+        SELECT known.name, known.event_id FROM known
+        UNION ALL
+        SELECT fact.name, made.event_id FROM fact JOIN made ON made.effect_id = fact.effect_id
+    ) AS told;
+    IF cardinality(v_new) > 0 AND (SELECT s.is_on FROM appstore.feed_switch AS s) THEN
+        PERFORM appstore.tell_effects(p_environment, v_new, '{}');
     END IF;
+    RETURN QUERY SELECT unnest(p_effect_ids), unnest(p_event_ids);
 END
 $$;
 
 
-ALTER FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_transaction_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) IS 'Records the refunds that these facts tell, after appstore.apply_facts and the reversals of the same transaction. p_subjects: the purchases, as appstore.purchase_of names them; p_reversed_transaction_ids: transactions whose refund a notification of the batch reverses. Returns for each of p_effect_ids, which only name the facts here, the event of the refund that the fact tells.';
+COMMENT ON FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_transaction_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) IS 'Records the refunds that these facts tell, after appstore.apply_facts and the reversals of the same transaction. p_reversed_transaction_ids: transactions whose refund a notification of the batch reverses. Returns for each of p_effect_ids, which only name the facts here, the event of the refund that the fact tells.';
 
 
 
-CREATE FUNCTION appstore.record_user_token(token uuid, user_id text) RETURNS text
+CREATE FUNCTION appstore.record_user_token(token uuid, user_id text, actor text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -10453,9 +10556,9 @@ BEGIN
     IF EXISTS (SELECT FROM appstore.orders AS o WHERE o.order_no = v_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL) THEN
         RETURN 'order';
     END IF;
-    INSERT INTO appstore.user_tokens AS u (token, user_id, set_at, actor) VALUES (v_token, v_user, clock_timestamp(), appstore.actor())
+    INSERT INTO appstore.user_tokens AS u (token, user_id, set_at, actor) VALUES (v_token, v_user, clock_timestamp(), actor)
     ON CONFLICT (token) DO UPDATE SET user_id = excluded.user_id, set_at = excluded.set_at, actor = excluded.actor
-    WHERE starts_with(u.user_id, 'forgotten:') AND u.user_id <> excluded.user_id;
+    WHERE appstore.is_forgotten(u.user_id) AND u.user_id <> excluded.user_id;
     IF NOT FOUND THEN
         RETURN CASE WHEN (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = v_token) = v_user THEN 'same' ELSE 'user' END;
     END IF;
@@ -10471,10 +10574,10 @@ END
 $$;
 
 
-ALTER FUNCTION appstore.record_user_token(token uuid, user_id text) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.record_user_token(token uuid, user_id text, actor text) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.record_user_token(token uuid, user_id text) IS 'Says that a token means a user, and derives again the contracts that name it. Returns set, or same where it was said before; or, without a change, order where it is the number of an order, and user where it means another user.';
+COMMENT ON FUNCTION appstore.record_user_token(token uuid, user_id text, actor text) IS 'Says that a token means a user, and derives again the contracts that name it. Returns set, or same where it was said before; or, without a change, order where it is the number of an order, and user where it means another user.';
 
 
 
@@ -10620,17 +10723,22 @@ COMMENT ON FUNCTION appstore.redeliver(endpoint text, from_position bigint, upto
 
 
 
-CREATE FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer) RETURNS uuid
+CREATE FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer, p_transaction_ids text[], p_reversals timestamp with time zone[]) RETURNS uuid
     LANGUAGE sql STABLE
     AS $$
-    SELECT appstore.feed_id(jsonb_build_array('refunded', p_environment, p_purchase, p_number))
+    SELECT coalesce(
+        (SELECT e.effect_id FROM appstore.effect_log AS e
+         WHERE e.transaction_id = ANY (p_transaction_ids) AND e.environment = p_environment AND e.kind = 'refunded'
+           AND appstore.purchase_of_refund(e.subject) <> p_purchase AND appstore.refund_number(p_reversals, e.occurred_at) = p_number
+         ORDER BY e.occurred_at, e.effect_id LIMIT 1),
+        appstore.feed_id(jsonb_build_array('refunded', p_environment, p_purchase, p_number)))
 $$;
 
 
-ALTER FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer, p_transaction_ids text[], p_reversals timestamp with time zone[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer) IS 'The effect_id of a refund, a UUID of version 8: the same in every installation.';
+COMMENT ON FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer, p_transaction_ids text[], p_reversals timestamp with time zone[]) IS 'The effect_id of a refund, a UUID of version 8 that is the same in every installation. Where one of the transactions was refunded before it was known to be of this purchase, that refund is the one.';
 
 
 
@@ -10773,6 +10881,9 @@ BEGIN
     -- Before all others, as appstore.link_import_owners locks them: what it links meanwhile is found below.
     UPDATE appstore.import_items AS i SET user_id = NULL WHERE i.user_id = v_user;
     GET DIAGNOSTICS others = ROW_COUNT;
+    DELETE FROM appstore.import_tokens AS t WHERE t.user_id = v_user;
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     -- 1. Lock in the order of every writer: contracts, posts, users' tokens, orders by token. The orders of periods are written under their contract's lock;
     --    Sandbox twins of orders are made under an advisory lock, which comes before the rows.
     v_contracts := ARRAY(
@@ -12059,6 +12170,66 @@ COMMENT ON FUNCTION appstore.set_history_mode(bundle_id text, environment appsto
 
 
 
+CREATE FUNCTION appstore.set_import_token() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_chunk  appstore.import_chunks;
+    v_token  appstore.import_tokens;
+    v_result text;
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    SELECT c.* INTO v_chunk
+    FROM appstore.imports AS r
+    CROSS JOIN LATERAL (
+        SELECT c.* FROM appstore.import_chunks AS c
+        WHERE c.import_id = r.import_id AND c.phase = 'token' ORDER BY c.first_line LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS c
+    WHERE r.state = 'running'
+    ORDER BY r.import_id LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    SELECT t.* INTO v_token FROM appstore.import_tokens AS t
+    WHERE t.import_id = v_chunk.import_id AND t.line >= v_chunk.first_line AND t.line < v_chunk.end_line AND t.error IS NULL
+    ORDER BY t.line LIMIT 1 FOR UPDATE;
+    IF FOUND THEN
+        -- One in a transaction: another writer may wait for what this one has locked, while the next token would wait for that writer.
+        BEGIN
+            v_result := appstore.record_user_token(v_token.token, v_token.user_id,
+                                                   (SELECT r.made_by FROM appstore.imports AS r WHERE r.import_id = v_token.import_id));
+        EXCEPTION WHEN cardinality_violation OR data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error THEN
+            -- What the data cause: one line never stops the others.
+            v_result := 'database_' || SQLSTATE;
+        END;
+        IF v_result IN ('set', 'same') THEN
+            DELETE FROM appstore.import_tokens AS t WHERE t.import_id = v_token.import_id AND t.line = v_token.line;
+        ELSE
+            UPDATE appstore.import_tokens AS t
+            SET error = CASE v_result WHEN 'order' THEN 'token_of_order' WHEN 'user' THEN 'token_of_another_user' ELSE v_result END
+            WHERE t.import_id = v_token.import_id AND t.line = v_token.line;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT FROM appstore.import_tokens AS t
+                   WHERE t.import_id = v_chunk.import_id AND t.line >= v_chunk.first_line AND t.line < v_chunk.end_line AND t.error IS NULL) THEN
+        PERFORM appstore.end_import_lease(v_chunk.import_id, v_chunk.first_line, v_chunk.epoch, NULL, interval '0', false);
+    END IF;
+    RETURN true;
+END
+$$;
+
+
+ALTER FUNCTION appstore.set_import_token() OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.set_import_token() IS 'Sets the next token of an import that runs, as appstore.set_user_token does, or records why it is refused. With the last token of a chunk the chunk is due. Returns whether a chunk had tokens to set. Where it fails with 40P01 or 55P03, call it again.';
+
+
+
 CREATE FUNCTION appstore.set_leeway(leeway interval, note text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -12131,7 +12302,7 @@ CREATE FUNCTION appstore.set_user_token(token uuid, user_id text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    v_result text := appstore.record_user_token(set_user_token.token, set_user_token.user_id);
+    v_result text := appstore.record_user_token(set_user_token.token, set_user_token.user_id, appstore.actor());
 BEGIN
     IF v_result = 'order' THEN
         RAISE EXCEPTION 'token % is the number of an order', set_user_token.token
@@ -13962,38 +14133,19 @@ COMMENT ON FUNCTION appstore_reports.churn(first_day date, last_day date, by tex
 
 
 
-CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstore.environment, transaction_id text, is_copy boolean, replaced_at timestamp with time zone, grace_ends_at timestamp with time zone, is_copied boolean, revocation_date timestamp with time zone, revocation_percentage integer, is_upgraded boolean)
+CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstore.environment, transaction_id text, replaced_at timestamp with time zone, grace_ends_at timestamp with time zone, is_copied boolean, revocation_date timestamp with time zone, revocation_percentage integer, is_upgraded boolean)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
-    WITH made AS NOT MATERIALIZED (
-        -- 1. Only a charge that the customer made can replace a period that still runs, or be a copy of a purchase: a renewal by Apple
-        --    begins when the period before it ends. The index transactions_not_renewed has these. A receipt does not say who made a charge.
-        SELECT t.* FROM appstore.transactions AS t
-        WHERE t.transaction_id <> t.original_transaction_id AND t.transaction_reason IS DISTINCT FROM 'RENEWAL'
-    )
-    SELECT r.environment, r.transaction_id, bool_or(r.is_copy), min(r.replaced_at), max(r.grace_ends_at),
-           bool_or(r.is_copied), max(r.revocation_date), max(r.revocation_percentage), bool_or(r.is_upgraded)
+    SELECT r.environment, r.transaction_id, min(r.replaced_at), max(r.grace_ends_at), bool_or(r.is_copied), max(r.revocation_date),
+           max(r.revocation_percentage), bool_or(r.is_upgraded)
     FROM (
-        SELECT c.environment, c.transaction_id, true AS is_copy, NULL::timestamptz AS replaced_at, NULL::timestamptz AS grace_ends_at,
-               false AS is_copied, NULL::timestamptz AS revocation_date, NULL::integer AS revocation_percentage, NULL::boolean AS is_upgraded
-        FROM made AS c
-        WHERE EXISTS (
-            SELECT FROM appstore.transactions AS o
-            WHERE o.period_no = c.period_no AND o.environment = c.environment AND o.is_purchased = c.is_purchased
-              AND o.transaction_id <> c.transaction_id
-              AND (o.transaction_id = o.original_transaction_id OR o.transaction_reason = 'RENEWAL'
-                   OR (length(o.transaction_id), o.transaction_id) < (length(c.transaction_id), c.transaction_id)) OFFSET 0)
-        UNION ALL
-        -- What the newest statement about a purchase with copies says of it.
-        SELECT c.environment, p.transaction_id, false, NULL, NULL, true, p.revocation_date, p.revocation_percentage, p.is_upgraded
-        FROM made AS c
-        CROSS JOIN LATERAL appstore.purchase(c.environment, c.period_no) AS p
-        WHERE p.transactions > 1
-        UNION ALL
-        SELECT c.environment, p.transaction_id, false, c.purchase_date, NULL, false, NULL, NULL, NULL
-        FROM made AS c
+        -- 1. Only a charge that the customer made can replace a period that still runs: a renewal by Apple begins when the period before it
+        --    ends. The index transactions_for_corrections has these. A receipt does not say who made a charge.
+        SELECT c.environment, p.transaction_id, c.purchase_date AS replaced_at, NULL::timestamptz AS grace_ends_at, false AS is_copied,
+               NULL::timestamptz AS revocation_date, NULL::integer AS revocation_percentage, NULL::boolean AS is_upgraded
+        FROM appstore.transactions AS c
         CROSS JOIN LATERAL (
             SELECT p.transaction_id FROM appstore.transactions AS p
             WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
@@ -14001,10 +14153,17 @@ CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstor
               AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
                   < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
         ) AS p
-        WHERE c.is_subscription
+        WHERE c.transaction_id <> c.original_transaction_id AND c.transaction_reason IS DISTINCT FROM 'RENEWAL'
+          AND c.is_subscription AND NOT c.is_later_copy
         UNION ALL
-        -- 2. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
-        SELECT e.environment, t.transaction_id, false, NULL, e.grace_period_expires_date, false, NULL, NULL, NULL
+        -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies.
+        SELECT c.environment, p.transaction_id, NULL, NULL, true, p.revocation_date, p.revocation_percentage, p.is_upgraded
+        FROM appstore.transactions AS c
+        CROSS JOIN LATERAL appstore.purchase(c.environment, c.period_no) AS p
+        WHERE c.is_later_copy AND p.is_purchased = c.is_purchased
+        UNION ALL
+        -- 3. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
+        SELECT e.environment, t.transaction_id, NULL, e.grace_period_expires_date, false, NULL, NULL, NULL
         FROM appstore.effect_log AS e
         CROSS JOIN LATERAL (
             SELECT t.* FROM appstore.transactions AS t
@@ -14030,7 +14189,7 @@ $$;
 ALTER FUNCTION appstore_reports.corrections() OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore_reports.corrections() IS 'What other rows say of a charge: that it is a copy of a charge with a row of its own, which reports leave out (is_copy), or that it has such copies (is_copied), and what the newest statement about any of them says; when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of the grace period in which no charge came (grace_ends_at).';
+COMMENT ON FUNCTION appstore_reports.corrections() IS 'What other rows say of a charge: when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of the grace period in which no charge came (grace_ends_at); and of a charge that has copies (is_copied) what the newest statement about any of them says.';
 
 
 
@@ -15657,7 +15816,7 @@ CREATE VIEW appstore.consumption_requests AS
     c.original_transaction_id,
     t.bundle_id,
     t.product_id,
-    COALESCE(o.user_id, m.user_id) AS user_id,
+    appstore.owner_of(o.user_id, m.user_id) AS user_id,
     t.order_no,
     c.is_advanced_commerce,
     d.decided_at,
@@ -15682,7 +15841,7 @@ CREATE VIEW appstore.consumption_requests AS
         END AS refunded_percentage,
     COALESCE(((policy.mode = 'backend'::text) OR ((policy.mode = 'default'::text) AND (EXISTS ( SELECT
            FROM appstore.consents k
-          WHERE ((k.user_id = COALESCE(o.user_id, m.user_id)) AND (k.withdrawn_at IS NULL)))))), false) AS is_expected
+          WHERE ((k.user_id = appstore.owner_of(o.user_id, m.user_id)) AND (k.withdrawn_at IS NULL)))))), false) AS is_expected
    FROM ((((((appstore.consumption_obligations c
      LEFT JOIN LATERAL ( SELECT t_1.bundle_id,
             t_1.product_id,
@@ -15750,7 +15909,7 @@ COMMENT ON COLUMN appstore.consumption_requests.reason IS 'Apple''s consumptionR
 
 
 
-COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The user of the order, else the owner of the contract.';
+COMMENT ON COLUMN appstore.consumption_requests.user_id IS 'The owner of the purchase: see owner_of.';
 
 
 
@@ -17286,6 +17445,44 @@ COMMENT ON COLUMN appstore.import_links_due.line IS 'The line of the item.';
 
 
 
+CREATE TABLE appstore.import_tokens (
+    import_id integer NOT NULL,
+    line integer NOT NULL,
+    id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL COLLATE pg_catalog."C",
+    token uuid NOT NULL,
+    error text COLLATE pg_catalog."C"
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
+
+
+ALTER TABLE appstore.import_tokens OWNER TO appstore_owner;
+
+
+COMMENT ON TABLE appstore.import_tokens IS 'The lines of an import with a token that is not set: not yet, or refused. They go 90 days after the end of the import.';
+
+
+
+COMMENT ON COLUMN appstore.import_tokens.import_id IS 'The import.';
+
+
+
+COMMENT ON COLUMN appstore.import_tokens.line IS 'The line of the file.';
+
+
+
+COMMENT ON COLUMN appstore.import_tokens.id IS 'The id of the line, of which import_items has a row.';
+
+
+
+COMMENT ON COLUMN appstore.import_tokens.token IS 'The appAccountToken that means the user.';
+
+
+
+COMMENT ON COLUMN appstore.import_tokens.error IS 'Why it was refused: token_of_order, token_of_another_user, or database_ and a code; null as long as it is to be set.';
+
+
+
 CREATE VIEW appstore.import_misses AS
  SELECT i.import_id,
     i.line,
@@ -17301,16 +17498,34 @@ CREATE VIEW appstore.import_misses AS
             ELSE COALESCE(i.reason, (i.state)::text)
         END AS why,
     (i.state)::text AS state,
-    i.asked
+    i.asked,
+    NULL::uuid AS token
    FROM (appstore.import_items i
      JOIN appstore.imports r USING (import_id))
-  WHERE ((i.state = ANY (ARRAY['again'::appstore.import_item_state, 'unknown_to_apple'::appstore.import_item_state, 'failed'::appstore.import_item_state])) OR (i.reason IS NOT NULL) OR ((r.ended_at IS NOT NULL) AND ((i.state = 'open'::appstore.import_item_state) OR (i.user_id IS NOT NULL))));
+  WHERE ((i.state = ANY (ARRAY['again'::appstore.import_item_state, 'unknown_to_apple'::appstore.import_item_state, 'failed'::appstore.import_item_state])) OR (i.reason IS NOT NULL) OR ((r.ended_at IS NOT NULL) AND ((i.state = 'open'::appstore.import_item_state) OR (i.user_id IS NOT NULL))))
+UNION ALL
+ SELECT t.import_id,
+    t.line,
+    t.id,
+    t.user_id,
+        CASE
+            WHEN i.is_given THEN i.environment
+            ELSE NULL::appstore.environment
+        END AS environment,
+    COALESCE(t.error, 'token_not_set'::text) AS why,
+    (i.state)::text AS state,
+    i.asked,
+    t.token
+   FROM ((appstore.import_tokens t
+     JOIN appstore.imports r USING (import_id))
+     LEFT JOIN appstore.import_items i ON (((i.id = t.id) AND (i.import_id = t.import_id))))
+  WHERE ((t.error IS NOT NULL) OR (r.ended_at IS NOT NULL));
 
 
 ALTER TABLE appstore.import_misses OWNER TO appstore_owner;
 
 
-COMMENT ON VIEW appstore.import_misses IS 'The items of imports that Apple did not know, refused, or whose user is no owner, and why.';
+COMMENT ON VIEW appstore.import_misses IS 'The items of imports that Apple did not know, refused, or whose user is no owner, and the lines whose token was refused, and why. A line may be both.';
 
 
 
@@ -17330,7 +17545,7 @@ COMMENT ON COLUMN appstore.import_misses.environment IS 'The environment that th
 
 
 
-COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear, not_linked or not_owner: found, but the user is no owner, or not yet where the import was stopped; not_asked: the import was stopped; else the error, such as apple_4000006.';
+COMMENT ON COLUMN appstore.import_misses.why IS 'unknown_to_apple; again: unknown, and asked once more; contract_unclear, not_linked or not_owner: found, but the user is no owner, or not yet where the import was stopped; not_asked: the import was stopped; token_of_order: the token is the number of an order; token_of_another_user; token_not_set: the import was stopped; else the error, such as apple_4000006.';
 
 
 
@@ -17339,6 +17554,10 @@ COMMENT ON COLUMN appstore.import_misses.state IS 'The state of the item.';
 
 
 COMMENT ON COLUMN appstore.import_misses.asked IS 'How often it was asked.';
+
+
+
+COMMENT ON COLUMN appstore.import_misses.token IS 'The token that does not mean the user; null where the line is missed for something else.';
 
 
 
@@ -19229,7 +19448,7 @@ UNION ALL
     'link_owner_or_refund'::text AS resolution,
     n.order_no,
     n.user_id,
-    given.user_id AS owner_user_id,
+    owner.user_id AS owner_user_id,
     t.transaction_id,
     t.original_transaction_id,
     t.product_id,
@@ -19237,7 +19456,7 @@ UNION ALL
     n.product_id AS ordered_product_id,
     n.bundle_id AS ordered_bundle_id,
     1 AS periods
-   FROM ((appstore.orders n
+   FROM ((((appstore.orders n
      CROSS JOIN LATERAL ( SELECT t_1.environment,
             t_1.transaction_id,
             t_1.original_transaction_id,
@@ -19288,6 +19507,7 @@ UNION ALL
             t_1.receipt_revocation_reason,
             t_1.receipt_is_upgraded,
             t_1.left_contract,
+            t_1.is_later_copy,
             t_1.known
            FROM appstore.transactions t_1
           WHERE ((t_1.first_token = n.order_no) AND (t_1.environment = n.environment) AND t_1.is_purchased)
@@ -19297,7 +19517,12 @@ UNION ALL
            FROM appstore.orders o
           WHERE ((o.order_no = t.order_no) AND (o.environment = n.environment) AND (o.status <> 'refunded'::text) AND (o.user_id <> n.user_id))
          OFFSET 0) given)
-  WHERE ((n.reason IS NOT NULL) AND (NOT (EXISTS ( SELECT
+     LEFT JOIN LATERAL ( SELECT m_1.user_id
+           FROM appstore.contracts m_1
+          WHERE ((m_1.original_transaction_id = t.original_transaction_id) AND (m_1.environment = n.environment))
+         OFFSET 0) m ON (true))
+     CROSS JOIN LATERAL ( SELECT appstore.owner_of(given.user_id, m.user_id) AS user_id) owner)
+  WHERE ((n.reason IS NOT NULL) AND (owner.user_id <> n.user_id) AND (NOT (EXISTS ( SELECT
            FROM appstore.ownership_claims l
           WHERE ((l.original_transaction_id = t.original_transaction_id) AND (l.environment = n.environment) AND (l.kind = 'link'::appstore.claim_kind) AND (l.effective_at >= t.purchase_date))))))
 UNION ALL
@@ -19306,11 +19531,7 @@ UNION ALL
     'link_owner'::text AS resolution,
     t.order_no,
     p.user_id,
-    COALESCE(
-        CASE
-            WHEN (NOT starts_with(o.user_id, 'forgotten:'::text)) THEN o.user_id
-            ELSE NULL::text
-        END, m.user_id) AS owner_user_id,
+    appstore.owner_of(o.user_id, m.user_id) AS owner_user_id,
     t.transaction_id,
     p.original_transaction_id,
     t.product_id,
@@ -19335,7 +19556,7 @@ UNION ALL
            FROM appstore.orders o_1
           WHERE ((o_1.order_no = t.order_no) AND (o_1.environment = p.environment) AND (p.transaction_id IS NOT NULL))
          OFFSET 0) o ON (true))
-  WHERE ((p.conflict IS NOT NULL) AND (NOT starts_with(p.user_id, 'forgotten:'::text)));
+  WHERE ((p.conflict IS NOT NULL) AND (NOT appstore.is_forgotten(p.user_id)));
 
 
 ALTER TABLE appstore.unmatched OWNER TO appstore_owner;
@@ -19402,7 +19623,7 @@ COMMENT ON COLUMN appstore.user_tokens.set_at IS 'When the command was given.';
 
 
 
-COMMENT ON COLUMN appstore.user_tokens.actor IS 'Who called appstore.set_user_token.';
+COMMENT ON COLUMN appstore.user_tokens.actor IS 'Who called appstore.set_user_token, or began the import that has it.';
 
 
 
@@ -19441,7 +19662,7 @@ CREATE VIEW appstore_reports.charges AS
         END AS refunded_percentage,
     GREATEST(t.signed_date, t.receipt_date) AS stated_at
    FROM ((appstore.transactions t
-     LEFT JOIN appstore_reports.corrections() r(environment, transaction_id, is_copy, replaced_at, grace_ends_at, is_copied, revocation_date, revocation_percentage, is_upgraded) ON (((r.transaction_id = t.transaction_id) AND (r.environment = t.environment))))
+     LEFT JOIN appstore_reports.corrections() r(environment, transaction_id, replaced_at, grace_ends_at, is_copied, revocation_date, revocation_percentage, is_upgraded) ON (((r.transaction_id = t.transaction_id) AND (r.environment = t.environment))))
      CROSS JOIN LATERAL ( SELECT
                 CASE
                     WHEN r.is_copied THEN r.revocation_date
@@ -19455,7 +19676,7 @@ CREATE VIEW appstore_reports.charges AS
                     WHEN r.is_copied THEN r.is_upgraded
                     ELSE t.is_upgraded
                 END AS is_upgraded) state)
-  WHERE (r.is_copy IS NOT TRUE);
+  WHERE (NOT t.is_later_copy);
 
 
 ALTER TABLE appstore_reports.charges OWNER TO appstore_owner;
@@ -20107,10 +20328,14 @@ INSERT INTO appstore.fence VALUES (true, 3);
 
 
 
+
+
+
 INSERT INTO appstore.retention VALUES (true, '90 days', NULL, '1 day', '30 days', '200 days', '30 days', '3 days', '30 days', '30 days', '3 days', 1000000);
 
 
 
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/requeue_event', '\x40b3185e3e1aa439fb074534e9a2db0bb4a57149ca20bdc0e53d411c78633a01', '{"ROUTINE appstore.requeue_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/console/console_sessions', '\xf4cfb6b2640628d1affc18eec54c5c4c8c0fb589048bb49068da3a04abb68f05', '{"ROUTINE appstore.has_console_role(text,text)","ROUTINE appstore.make_console_login(bytea)","ROUTINE appstore.begin_console_session(bytea,bytea)","ROUTINE appstore.console_session(bytea)","ROUTINE appstore.log_out_of_console(bytea)","ROUTINE appstore.end_console_session(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/console/ownership_of', '\xead11979701c7b8de7eba108fbfcc78e8a2342e3d097416a0ffe294d0946bb8e', '{"ROUTINE appstore.ownership_of(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/console/show_body', '\x1a71dabee302231fb7ccdb3ea093e558a63936d72d0b7c12c2bfbc97fb3eeeb2', '{"ROUTINE appstore.show_body(bigint,text)"}');
@@ -20118,13 +20343,13 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/api_consu
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/apply_consumption_policies', '\x47ffc6d03b97251df01639e07cbc823dfa296d5c194eef56bcbb187e88b434ef', '{"ROUTINE appstore.apply_consumption_policies()","ROUTINE appstore.consumption_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/consents', '\xb9b782cecc7c31ca5c0be97191070109952c5fdd3f41431cdbc9706e43341298', '{"ROUTINE appstore.record_consent(text,text,timestamp with time zone,text)","ROUTINE appstore.give_consent(text,text,timestamp with time zone)","ROUTINE appstore.end_consent(text,text)","ROUTINE appstore.withdraw_consent(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/consumption_rules', '\x6134b53f39d1b8ef4aa3b650a385d8e780b45f777dbdb6d53bd6f6de70a950f9', '{"ROUTINE appstore.consumption_violation(appstore.consumption_answer,boolean,text,boolean)","ROUTINE appstore.consumption_body(appstore.consumption_answer,uuid,boolean)","ROUTINE appstore.consumption_policy(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/decide_consumption', '\x9e11a31b9e0478e3631666038c4227604375a4ca5fef38c1cacc810a68e1bd06', '{"ROUTINE appstore.decide_consumption(appstore.environment,text,appstore.consumption_answer,text,text)","ROUTINE appstore.answer_consumption(appstore.environment,text,boolean,text,boolean,integer,text,text,jsonb)","ROUTINE appstore.consumption_answered(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/decide_consumption', '\xdb051c2151a73dc2270c4e96c28f6686fc0f3273fd2a4a6bea7a7564f244bee5', '{"ROUTINE appstore.decide_consumption(appstore.environment,text,appstore.consumption_answer,text,text)","ROUTINE appstore.answer_consumption(appstore.environment,text,boolean,text,boolean,integer,text,text,jsonb)","ROUTINE appstore.consumption_answered(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/settle_consumption', '\x54ad2e2f0116d7ec1ccaa1d7e2874358067997b03706f54611d4954768d1a0db', '{"ROUTINE appstore.settle_consumption()","TRIGGER consumption_settled ON appstore.outbox"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/access_of', '\xe5b72e5e10a131e5a0eb501aeba74c46ebce5c366b2df96800d8f1e5bc189a15', '{"ROUTINE appstore.access_of(appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/enable_feed', '\xd5bc2f150ef237935ee83669ca7cc64b14b82eb84afd8f9e8a7b0c617cd4ec65', '{"ROUTINE appstore.enable_feed(boolean)","ROUTINE appstore.disable_feed()","ROUTINE appstore.next_generation(integer)","ROUTINE appstore.feed_cluster()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/expire_feed', '\xf6b024c09a79ed6f6ab7a3206d5eb55fcf113d158c5aef3f75da72096126cfc4', '{"ROUTINE appstore.expire_feed()","ROUTINE appstore.is_feed_needed(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_consumers', '\x8d28a1edf9fd1bf1a8f27754a82962e076ecfcf8d048dcba24c3ce56b3968e20', '{"ROUTINE appstore.take(text,bigint)","ROUTINE appstore.set_consumer(text,bigint)","ROUTINE appstore.remove_consumer(text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_entries', '\xb8de41cb630f0cc057564911e41c9d2c6b919013e5cbf42dccf6a8d55a949bb9', '{"ROUTINE appstore.effect_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.access_entries(text[],appstore.environment[],text[],appstore.contract_key[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.order_entries(text[],appstore.environment[],text[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.failure_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.notification_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.endpoint_entries(text[],text[],timestamp with time zone[],timestamp with time zone)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_entries', '\xa483fe2aaa9cab1043aaf52825ca115c5e74c4df7431698456fcce65711fb6fd', '{"ROUTINE appstore.effect_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.access_entries(text[],appstore.environment[],text[],appstore.contract_key[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.order_entries(text[],appstore.environment[],text[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.failure_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.notification_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.endpoint_entries(text[],text[],timestamp with time zone[],timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_event', '\xe2d67288ce713d0e6cdf6130a3bad8ca3f61033da78a7ef2ee2b2290a2fcb1ed', '{"ROUTINE appstore.feed_types()","ROUTINE appstore.check_feed_types(text[])","ROUTINE appstore.feed_wants(text,appstore.environment,text,text[],text[],appstore.environment[])","ROUTINE appstore.feed_generation(bigint)","ROUTINE appstore.feed_event(appstore.feed,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_id', '\x8b69aaa3c5ed6d09cee6e62cc8996454193ead941c20b2740bdf9b002303c170', '{"ROUTINE appstore.feed_id(jsonb)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/live_since', '\xf5cf1d2d67b1c88c4d2d5ce795ce9b805e175e90e340ce568a9a41af175a4ef9', '{"ROUTINE appstore.live_effects(appstore.environment,uuid[])","ROUTINE appstore.begin_live(text)","ROUTINE appstore.set_live_since(text,timestamp with time zone)"}');
@@ -20138,11 +20363,12 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/history/lease_history
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/plan_history', '\x2ed94ea5c3cbf3cbaa01c20568722453b2d1c2de85eea2643cd118ac2ebd9b35', '{"ROUTINE appstore.plan_history(text[],appstore.environment[])","ROUTINE appstore.plan_history_days(text,appstore.environment,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.history_limit(appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/store_history_page', '\x80cea9bfa01e74bfa4801340420efc7d9ad5bd174e5b94e8b7fd61dc660c6075', '{"ROUTINE appstore.store_history_page(bigint,bigint,integer,text,uuid[],timestamp with time zone[],timestamp with time zone[],timestamp with time zone[],integer[],text[],boolean[],bytea[])","ROUTINE appstore.close_history_window(bigint)","ROUTINE appstore.count_history(text,appstore.environment,text,text,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/walk_history', '\x7d3b28a5f77009af3385eca5f241526ff192ef361bdcd948e55954e93798ce74', '{"ROUTINE appstore.walk_history(text,appstore.environment,timestamp with time zone)","ROUTINE appstore.set_history_mode(text,appstore.environment,text)","ROUTINE appstore.history_cursor(text,appstore.environment)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/import/expire_imports', '\x30400f814b98f61b4178b470960850090a27b87cdde5588a7ea6af1d47e1a308', '{"ROUTINE appstore.expire_imports()","ROUTINE appstore.is_expired(appstore.imports)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/import/expire_imports', '\xea004061880657a832ec018b6e026c0ceff7cacb0899f1b4f70b698b7dc069e0', '{"ROUTINE appstore.expire_imports()","ROUTINE appstore.is_expired(appstore.imports)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/import/import_statistics', '\x058efeb7f12f40f0751664c7b703608843a1256392adbb087714490dcbf51d56', '{"ROUTINE appstore.import_statistics()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/import/lease_import_chunks', '\xa19b0bee5000dc40ebf04bf7dff1a4292d5ec2673f72ba7b531fb6544adcb5d0', '{"ROUTINE appstore.lease_import_chunks(text[],appstore.environment[],text[],integer[],integer)","ROUTINE appstore.make_import_chunk(text,appstore.environment,text)","ROUTINE appstore.end_import_lease(integer,integer,bigint,text,interval,boolean)","ROUTINE appstore.remove_import_chunk(appstore.import_chunks)","ROUTINE appstore.end_import(integer)","ROUTINE appstore.report_import_chunk(integer,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/import/lease_import_chunks', '\x176cbb99f9ad8893a72c83ded96f00ad2e1dcfd4fd8fbe159e17d4b8bce96830', '{"ROUTINE appstore.lease_import_chunks(text[],appstore.environment[],text[],integer[],integer)","ROUTINE appstore.make_import_chunk(text,appstore.environment,text)","ROUTINE appstore.end_import_lease(integer,integer,bigint,text,interval,boolean)","ROUTINE appstore.remove_import_chunk(appstore.import_chunks)","ROUTINE appstore.end_import(integer)","ROUTINE appstore.report_import_chunk(integer,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/import/link_import_owners', '\xaee4e1e2fdaf2cedd4e3427c2ec60bbcfe43dec077532fb5c6250251acd17bce', '{"ROUTINE appstore.link_import_owners()","ROUTINE appstore.link_import_owner(appstore.imports,appstore.environment,text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/import/load_import', '\x0813d04fcc0d53dcc67ebe97d532a115d5e72d73386ec6dde6e5b5e80b64ecf3', '{"ROUTINE appstore.begin_import(text,appstore.environment,text,text,bytea,boolean)","ROUTINE appstore.import_of_file(text,appstore.environment,text,bytea,boolean)","ROUTINE appstore.add_import_items(integer,integer[],text[],text[],appstore.environment[],text[])","ROUTINE appstore.finish_import(integer,bytea,integer,boolean)","ROUTINE appstore.change_import(integer,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/import/load_import', '\x58dd112e7aecd08d694f763c9f4c08e7503212dec9f4b3f16fae90f35ec25554', '{"ROUTINE appstore.begin_import(text,appstore.environment,text,text,bytea,boolean)","ROUTINE appstore.import_of_file(text,appstore.environment,text,bytea,boolean)","ROUTINE appstore.add_import_items(integer,integer[],text[],text[],appstore.environment[],text[],integer[],uuid[])","ROUTINE appstore.finish_import(integer,bytea,integer,boolean)","ROUTINE appstore.change_import(integer,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/import/set_import_token', '\xdb016d4305f99ba26975859ad6b8766fd6b191fb7075ca14ed02f6b2a8720ff3', '{"ROUTINE appstore.set_import_token()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/import/settle_import_item', '\xf0e84f9e4a836ab34b994fd0539b8f0a9ead91ed193be6ed063909577b61ba9b', '{"ROUTINE appstore.settle_import_item(integer,integer,bigint,integer,bytea[],text[],text,boolean,integer)","ROUTINE appstore.miss_import_item(integer,integer,bigint,integer,text,integer,integer)","ROUTINE appstore.renew_import_lease(integer,integer,bigint,integer,boolean)","ROUTINE appstore.count_in_import_chunk(appstore.import_chunks,integer,integer,integer,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/receive', '\x5d135f02b3879515a242e62405951044bbca85180518f7c12890061fb859c1a5', '{"ROUTINE appstore.receive(bytea[],text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/recover_lost_batches', '\x31dc27d7c182bece4058a8b31f61f8985c96aab0499c44fffefd8f634070d697', '{"ROUTINE appstore.recover_lost_batches(bigint[],interval,interval,integer)","ROUTINE appstore.record_death(appstore.inbox_queue,integer)"}');
@@ -20150,22 +20376,24 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/settle', '\x40c
 INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/store', '\xa292f9835f3d24a565088b2673ca289bcc0bea8e19d854b0f1d378828cb49cbb', '{"ROUTINE appstore.begin_to_store()","ROUTINE appstore.store(text,bytea[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/access_until', '\x63ab020c0f077305afadca91bbff6bae278863921416297a23ec2bb7fae929b1', '{"ROUTINE appstore.v1_counts(appstore.contracts,appstore.v1_renewals)","ROUTINE appstore.is_of_earlier_period(integer,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.renewal_status(timestamp with time zone,appstore.contracts,appstore.v1_renewals)","ROUTINE appstore.period_until(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,integer,timestamp with time zone,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.v1_grace_until(timestamp with time zone,timestamp with time zone,appstore.contracts,appstore.v1_renewals)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/active_at', '\x2eda4cc2a5ef2aebc7006291fb27259df32644ea954debce93e9e239d2dbdb9e', '{"ROUTINE appstore.awaits_renewal(boolean,integer,timestamp with time zone)","ROUTINE appstore.active_until(timestamp with time zone,boolean,integer,timestamp with time zone,boolean,interval)","ROUTINE appstore.is_active(timestamp with time zone,timestamp with time zone)","ROUTINE appstore.is_in_grace(timestamp with time zone,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.access_state(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text)","ROUTINE appstore.access_turns_at(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\x702cc81c65e7d122c16de3105fd144ff99455a776b3626da61ec8ae4ffebddb6', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\x3958816fdc9fc5eb2814cb1b822234ce268750fc1ce815f6a2d4a136f9f6fe87', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x47dadf33459f0c9a9b61bc7110fd55429b07c2ec60a84708a21c0a43c4d31273', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\x1f66692770df596f4b0c53b976b1d6457aef82cc130aeb5825a922a7a3bc8043', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\x7d69ff92d575b55458c13a132fc5e4ab40508ccc44b2f512263e66c2217a5815', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x9643345a57f12474ac7bc3da173bc2890f8b8bbf7d59dcccd2360d33d28945cf', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xcd5f15a20e643837db0219ca4ed2c3c5784618e20ef3d535572b37f625e20ae8', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])","ROUTINE appstore.derive_token_users(appstore.environment,uuid[],text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\x85c4d2241b3dd612f83997826fc7a35359987db378205eae9936ae56258a674b', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xa59ca2bd926a99d7ec2037df37e51c6ac8a27c45a1f24785e8f9f1716436fa8d', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x2312321ea1854a516ac4cfa6dea128bd674a1c801f625c6a1dab83e81e65fa1c', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\xd45672177ed31b8eff465faedb990ab257b45fa551ce066f70becfd4bbe1eb13', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.derive_period_orders(appstore.environment,uuid[],text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xfbe5cabc4edc0951f082a067d6eb2e742fa05ce5f7af5676f66baba0a5184f43', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\x734188d890c6648228521e5281710cb30a5663aab26c93dbb6f9e6345f95a457', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x5edd5f4506a7efb28cfccd580345bf89467b25d3597e71891560ef21c1db1706', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x8312ae134f8f09244409c82fdd7db77f33fca5484a2e094d1fdbd1c8ac9c9ee1', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.derive_period_orders(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x105e6e116d78140ac0f50a63c9d6f360c49f000cb882afb40f65aa6a73423315', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_constants', '\x3723abd8e5682f4b73652d656f8e74d770fb24d18d5deae419439262b6a7d3fb', '{"ROUTINE appstore.lacks_constants(appstore.transactions,appstore.transactions)","ROUTINE appstore.jws_version(appstore.transactions)","ROUTINE appstore.join_constants(appstore.transactions,appstore.transactions)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_constants', '\x807333a0c8e0820d1ec2df143fb40429548c7cddc86a3810d2554b2d4577d0c1', '{"ROUTINE appstore.lacks_constants(appstore.transactions,appstore.transactions)","ROUTINE appstore.jws_version(appstore.transactions)","ROUTINE appstore.join_constants(appstore.transactions,appstore.transactions)"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/inbox_status', '\xdeb06b82505dc07887142a62eaa16a1bbf4c81685e0c72e0e21d0db89977a7ee', '{"VIEW appstore.inbox_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\x711a6d6a030bd1863e39b87f1fb8383d76a7d23041059d85434310727ca8dcfb', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\xff575e1b6dfceb80e64ca4201b2161b418ecd7f6ae666d1e4afc43fe07331518', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\xd7dc0efc14dbf81f67ad2f7c954b84934534112962a9a06381ede3aace7c94aa', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\xcb5fe022a59fde2a33c6669fbe808c40fd44afb391014a0df8c4ed8b5014ea38', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x1c5a5ec24aa72d5ee7dd6d3a388e7115b5c83ea9542ec3fca87d193b2edc53cb', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer)","ROUTINE appstore.purchase_of_refund(text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x386b21f82f98948a52281e4287e61ae798343e9a875bc6dd04a068f4f1a9686b', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x8b648e9096a3f6b7c296953ece3834f767961076ddc475fc06be3f74b5be35e6', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x255fec02da72800c82301255072cfe50bd7106abe34b6632a510866d5088286f', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/with_type', '\x583883fe476de4d08cb6fb0abd651044e6baff9658d8f4ed3d780381a074ac5c', '{"ROUTINE appstore.sha1(bytea)","ROUTINE appstore.purchase_number(appstore.transactions)","ROUTINE appstore.with_type(appstore.transactions,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/drop_aged_partition', '\x6ed8abb0bc29e87f32c087277fed122ececb75b04d2a99e6d0979669984f9d8a', '{"ROUTINE appstore.drop_aged_partition()","ROUTINE appstore.drop_detached_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x2bf37033b7d6da7bdae1b2a55b3623f21f81ce3d39ec84d4c819e1f42e70173c', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
@@ -20181,22 +20409,23 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_event
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\xf27df148586073e4b2e0aaff6eb7a9ad644a23805d1c1eb693d8a476e4d97e73', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/forget', '\x990d0bbca87c2b120ca08ef19e57ec34d4b930fff8e77b086d72f669288ccdaa', '{"ROUTINE appstore.forget(text,text)","ROUTINE appstore.discard_waiting_posts(bigint[])","ROUTINE appstore.delete_bodies(bigint[],appstore.contract_key[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/odd_members', '\xe56098fd6af0bf3ed7e9e0a48119ee41df2bf3f4664e3e9b19dd1bd161c24df9', '{"ROUTINE appstore.odd_members()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/rename_in_ledger', '\x0e723dd2214bfdebd29591b69ecbd95e56e47787724389bf50a7a8ec6985eb7b', '{"ROUTINE appstore.rename_in_ledger(text,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/rename_in_ledger', '\xf01797f03585e8793f5f81fe0cb532b3e00ecba63dd8fb58a7353fd84965de48', '{"ROUTINE appstore.rename_in_ledger(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repair_outcomes', '\x352f60e11d5db6a1330a7b499568f3c8d84315970fc4ed993283e6e2d0f5e3cf', '{"ROUTINE appstore.repair_outcomes(text,bigint[],timestamp with time zone,interval,text,text,jsonb)","ROUTINE appstore.repair_held(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repairs', '\xdf9a4e98d5f729a6f2e130d1d9c41ba6a99f99d0f51625153bc3adc1459edfa2', '{"ROUTINE appstore.check_repair(text,appstore.repair_filter,text)","ROUTINE appstore.count_repair(text,appstore.repair_filter,bigint,bigint)","ROUTINE appstore.begin_repair(text,appstore.repair_filter,text,bigint,boolean)","ROUTINE appstore.requeue(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.discard(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.stop_repair(bigint,text)","ROUTINE appstore.repair_step(appstore.repairs)","ROUTINE appstore.take_repair_step()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/requeue_event', '\x40b3185e3e1aa439fb074534e9a2db0bb4a57149ca20bdc0e53d411c78633a01', '{"ROUTINE appstore.requeue_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/set_leeway', '\xeab7c4dceeccab5f5b05aac8bece6e2465cbbae0cfb2c7137a072cd1786e0c9d', '{"ROUTINE appstore.set_leeway(interval,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/state_digest', '\x187c8891c09b6bb747a30698d667c24f3395fabe3eeaa36b590b79d893e68664', '{"ROUTINE appstore.chain_link(bytea,text)","ROUTINE appstore.chained_digest(text)","ROUTINE appstore.state_digest_parts(appstore.environment)","ROUTINE appstore.state_digest(appstore.environment)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\x7f9612d5b52875184a7ccb78cf18645726244bb6449398c1ee5617ae025a05d4', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\x5e20c6ae7168ee1c5b38570691e2614b2a01804a51d35da365bf20ed40388526', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/fall_back', '\xf90af5d53e98af45a169e0e59282e09b93bc4464a2150fcd06f96fd05ea16f13', '{"ROUTINE appstore.fall_back(bigint[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/repeat_call', '\x1a278d9055fbad89c6d5a25da09f6da9f1e59231f87444d5870e0a7caadcb6ee', '{"ROUTINE appstore.repeat_call(bigint,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\xb12511a71fb3d3f15135e7ba9e0289f2d7093a4abbe021843fdd8c79570998c7', '{"VIEW appstore.order_status"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\x8606139cc08421c8e3d30f4aa2eef37468a6483b46dede3509d78ba02dc94c9c', '{"VIEW appstore.user_orders"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/settle_call', '\xd4c7479d19bedb86208f411831d4114756191cbfee7105a0b6554d9496061c41', '{"ROUTINE appstore.answer_call(bigint,bigint,bytea[],jsonb,bytea)","ROUTINE appstore.end_call(bigint,bigint,text,text,boolean)","ROUTINE appstore.postpone_call(bigint,bigint,text,interval,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/ask_question', '\x0a4ea99a9ea5857bd9d5b0d5795bb9c5727e4950518b4c29db04d37e9809d0ff', '{"ROUTINE appstore.ask_question(text,text,appstore.environment,text,text,smallint,timestamp with time zone)","ROUTINE appstore.ledger_about(appstore.environment,text,text)","ROUTINE appstore.ask_about_stale_contracts(text,appstore.environment,timestamp with time zone)","ROUTINE appstore.ask_about_a_sample(text,appstore.environment,integer,timestamp with time zone)","ROUTINE appstore.settle_questions(boolean,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/is_stale', '\x8095282af24dd26a866e9fef94368d5cfa87596a2858745481cf8307ff077381', '{"ROUTINE appstore.is_stale(text,appstore.contracts,timestamp with time zone)","ROUTINE appstore.is_refund_in_doubt(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.still_holds(appstore.reconcile_watches,appstore.contracts,timestamp with time zone)","ROUTINE appstore.next_question(appstore.reconcile_watches,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.heard_at(appstore.environment,text)","ROUTINE appstore.has_backlog(timestamp with time zone)","ROUTINE appstore.may_be_called(appstore.environment,text)","ROUTINE appstore.may_be_asked_at(text,appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/reconcile', '\x0d0e3492537f430f0e4941eab9513cfe4fef5bbcff8bb8c0f401eff46d838a00', '{"ROUTINE appstore.reconcile(text[],appstore.environment[],integer,timestamp with time zone)","ROUTINE appstore.watch_stale_contracts(text,appstore.environment,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/reconcile_contract', '\xfcf9c2091761ebba277bb2c34fb990f89d0be8d669ea27f039e3699f31a93c8a', '{"ROUTINE appstore.reconcile_contract(text,text,appstore.environment)","ROUTINE appstore.reconcile_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/active_subscriptions', '\xe26be9952bd1a0b869b178233e9d021fe91f65897e898f69af30906f8c338dc0', '{"ROUTINE appstore_reports.subscriptions_daily(date,date,text,boolean)","ROUTINE appstore_reports.active_subscriptions(date,text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/corrections', '\x2c026ffc9f122072db19c966b888372f9a4002672dc090ebcb4b54b9fe9da83a', '{"ROUTINE appstore_reports.corrections()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/corrections', '\xc0613d95c08eee3b49b6ce270d60090340e0d723ad1e7fb353516aee93fa6e77', '{"ROUTINE appstore_reports.corrections()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/levels', '\xe5396e03d4fb716db24dafe33be96edbcd58d9c16e6854f78832f20b62166dfd', '{"ROUTINE appstore_reports.levels(date[],text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/movement', '\x9c8fc91f07737e2646ab4bc1ec71dc891e40808ffc3744a73a5011d5a429fa8b', '{"ROUTINE appstore_reports.movement(date,date,text,text,boolean)","ROUTINE appstore_reports.churn(date,date,text,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/mrr', '\x2a6722038a3490c2e48f153a220bcc53000b4b9c4eade406b3501407fcd6a792', '{"ROUTINE appstore_reports.mrr_of_days(date[],text,boolean)","ROUTINE appstore_reports.mrr(date,text,boolean)","ROUTINE appstore_reports.mrr_by_month(date,date,text,boolean)"}');
@@ -20217,13 +20446,13 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_keys', '\x78
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_order_reads', '\x6255b128663ccf2bad8349289a36038c2bf6c8457a1da29f2071d9ed225689c4', '{"ROUTINE appstore.renumbered(uuid)","ROUTINE appstore.api_order(bytea,appstore.environment,uuid)","ROUTINE appstore.api_user_orders(bytea,appstore.environment,text,text,text,timestamp with time zone,uuid,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_orders', '\xdb10920b9f177f2a4df84ba8771c3cd5b085250363c2d9e977bc33ebb85034c1', '{"ROUTINE appstore.api_create_order(bytea,text,text,uuid,text)","ROUTINE appstore.api_link_owner(bytea,appstore.environment,text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_posts', '\xe619f9ee56f5b256b8380b6a16c9a21e14cf929c79799f2eac94d8773f942381', '{"ROUTINE appstore.store_post(bytea,text,text,bytea)","ROUTINE appstore.api_submit_transaction(bytea,bytea)","ROUTINE appstore.api_submit_receipt(bytea,bytea)","ROUTINE appstore.api_event(bytea,bigint,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_reads', '\xa2b4dfdd12b0f7ee98354daeb3be804d1ee81d07774158b95ccb488fac47aee9', '{"ROUTINE appstore.api_entitlements(bytea,appstore.environment,text)","ROUTINE appstore.api_subscription(bytea,appstore.environment,text)","ROUTINE appstore.api_receipt_charges(bytea,appstore.environment,text[],text)","ROUTINE appstore.api_receipt_question(bytea,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_reads', '\xb67f9fdac50de0aa98434f5ae0d93bb20866986f3f8fbe4ae22985c30778cefb', '{"ROUTINE appstore.api_entitlements(bytea,appstore.environment,text)","ROUTINE appstore.api_subscription(bytea,appstore.environment,text)","ROUTINE appstore.api_receipt_charges(bytea,appstore.environment,text[],text)","ROUTINE appstore.api_receipt_question(bytea,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/authorize', '\x4a65d3fcd109d41c01dc34efdd004ec19a0e60a689d38b393baf9a8ee6ea9c25', '{"ROUTINE appstore.authorize(bytea,text[],appstore.environment[],text[])","ROUTINE appstore.posted_scope(bytea)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/check_argument', '\x7204ea63fb29cf0e5aa721aa027b74aff0bfd8d3c19aa99602d0db17508296ff', '{"ROUTINE appstore.check_argument(boolean,text,text)","ROUTINE appstore.check_environment(appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/create_order', '\x16408931c3e68b1e38074ac744837e7d7c32635aec29e8fecf15fbfa082cd1c5', '{"ROUTINE appstore.demand_read_committed()","ROUTINE appstore.lock_for_order(uuid)","ROUTINE appstore.create_order(text,text,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/entitlements_at', '\xac38d383d630e40f69da46825c5548e9aa1cd849d79352aacbe1fda64aa83d9d', '{"ROUTINE appstore.entitlements_at(timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\xdb2bf45bdd13446bda5f085c9c4cf02ffa3850740256f959cc66b99f89ba9054', '{"ROUTINE appstore.is_known_purchase(appstore.environment,text,text[])","ROUTINE appstore.lock_for_link(appstore.environment,text)","ROUTINE appstore.record_owner_link(appstore.environment,text,text,timestamp with time zone,text,text,integer)","ROUTINE appstore.link_owner(appstore.environment,text,text,text)","ROUTINE appstore.unlink_owner(appstore.environment,text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/set_user_token', '\x31ac7033aa491bb89addc348537c87013af0e39a20d8880a9c448ef3e715d82d', '{"ROUTINE appstore.record_user_token(uuid,text)","ROUTINE appstore.set_user_token(uuid,text)","ROUTINE appstore.api_set_user_token(bytea,uuid,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/set_user_token', '\x068cc2ddaeb0f65c394ded9fdf3ee1a9992fb339132266c85bc8bf2b73370e0e', '{"ROUTINE appstore.record_user_token(uuid,text,text)","ROUTINE appstore.set_user_token(uuid,text)","ROUTINE appstore.api_set_user_token(bytea,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoint_statistics', '\x621a4df4a61c306758d47c203986c3af5d53b4c0016feb9dc0ea5370ff814ae8', '{"ROUTINE appstore.endpoint_statistics()","ROUTINE appstore.consumer_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoints', '\x228e7f5b9d7a2502ee657556ec7875c7c13844a79a8edb32a7570319a2fffe98', '{"ROUTINE appstore.make_endpoint(text,text,text,text[],text[],appstore.environment[],boolean,boolean,integer,integer,integer)","ROUTINE appstore.change_endpoint(text,jsonb)","ROUTINE appstore.pause_endpoint(text,text)","ROUTINE appstore.resume_endpoint(text,bigint)","ROUTINE appstore.remove_endpoint(text)","ROUTINE appstore.rotate_endpoint_secret(text)","ROUTINE appstore.test_endpoint(text)","ROUTINE appstore.locked_endpoint(text)","ROUTINE appstore.endpoint_named(text)","ROUTINE appstore.check_endpoint(appstore.endpoints)","ROUTINE appstore.wants_raw(appstore.endpoints)","ROUTINE appstore.lock_feed_switch(appstore.endpoints)","ROUTINE appstore.set_wants_raw()","ROUTINE appstore.audit_endpoint(text,text,text,jsonb)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/expire_deliveries', '\x2a2336ab6e6d96583dbeaa9d54211deea64d00d94afe8cc4373959818eedac02', '{"ROUTINE appstore.expire_deliveries()","ROUTINE appstore.expire_attempts(text,timestamp with time zone,boolean)"}');
@@ -20233,7 +20462,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/settle_deliv
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/take_deliveries', '\xbf57e905856529506795cf08c162406ae2051306a0bdb96e48f800cfc5d4d2bb', '{"ROUTINE appstore.take_deliveries(text,bigint,bigint,bigint[],integer,integer,integer)","ROUTINE appstore.endpoint_wants(appstore.endpoints,appstore.feed)","ROUTINE appstore.held_for(text,text,bigint,timestamp with time zone)","ROUTINE appstore.held_until(text,text,bigint,timestamp with time zone)","ROUTINE appstore.first_waiting(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/api_budget_status', '\xa13dddd5fb95d2d77cdcfbe983aa72b2e7b66f438e475470a5fec2529607f12d', '{"VIEW appstore.api_budget_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/certificate_status', '\xde6b899b44b308d5737a6f01411d68ff8fc8488376b90dd1965165347055a4df', '{"VIEW appstore.certificate_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/consumption_requests', '\x8ae15a975bab982a9f2fcde8797bdbdb2d4b5cb859a9cb976d005ee1da1b4711', '{"VIEW appstore.consumption_requests"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/consumption_requests', '\xa02883f762cb436266b2184c82684565ac80ebece26b1a931f9e9a22ed66e63d', '{"VIEW appstore.consumption_requests"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/deliveries', '\xa0ceb2ea741c4e5d03d7f52f2485048e579e89ad39b992bb24d21dfe792b16e6', '{"VIEW appstore.deliveries"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/effects', '\x331c83f5d2776b3230ba4a4832da36ab379f1e5915187103ce2e157b69b06127', '{"VIEW appstore.effects"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/endpoint_status', '\xef9c7b5cbb9d49dda6abf2750c3688f22854e14d35898d2e1867626ce10c58f8', '{"VIEW appstore.endpoint_status"}');
@@ -20242,27 +20471,24 @@ INSERT INTO appstore.schema_definitions VALUES ('views/entitlements', '\x42ce198
 INSERT INTO appstore.schema_definitions VALUES ('views/failed', '\xc4456f038381df4f28ce672c29bdcc581b10bf7a704ed81f515ea580d544c5ca', '{"VIEW appstore.failed"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/history_coverage', '\x595aaa22eaffb08ccbcb92ac81f57a6960217a3b72b41a44874d029804158f31', '{"VIEW appstore.history_coverage"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/history_gaps', '\x3471d202371a4934a1d66fb4c2ededaebe4dcba94bb142439cd1675abd4e0bc2', '{"VIEW appstore.history_gaps"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/import_misses', '\xc4396adbd21df44412565dc5deb6be41794a54c8e943be766bfece79ba942e51', '{"VIEW appstore.import_misses"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/import_misses', '\x7ea0671b9b7d9a8a307f858d3e077be6664924ae1d593b35fc74d7e694e48fec', '{"VIEW appstore.import_misses"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/import_status', '\x992db686d08fcad0bfad2d26c71d8a4c0b2a9d5bce3449dc1005907807fa1c9c', '{"VIEW appstore.import_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_partitions', '\xc772d654bc1f0f8307e8b15f9ad9d58d1f4aeec2e0c220606c55bfe36dfe9f84', '{"VIEW appstore.inbox_partitions"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/inbox_status', '\xdeb06b82505dc07887142a62eaa16a1bbf4c81685e0c72e0e21d0db89977a7ee', '{"VIEW appstore.inbox_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\xb12511a71fb3d3f15135e7ba9e0289f2d7093a4abbe021843fdd8c79570998c7', '{"VIEW appstore.order_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\x8606139cc08421c8e3d30f4aa2eef37468a6483b46dede3509d78ba02dc94c9c', '{"VIEW appstore.user_orders"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/outbox_status', '\x74aa520789464bba3923d33a9ffe82e9aa0826b1c6cee76705fb87bd57ea9376', '{"VIEW appstore.outbox_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/payments', '\x2908ab215e56ac7181da2a3f4fe176b0c4173a3d24036f371ad77e23a72a9681', '{"VIEW appstore.payments"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reconcile_status', '\xcdc2ce99fef1b6a8c5c4ecd66cac0aef8f2811ea04935f01d3ac510a809acdf1', '{"VIEW appstore.reconcile_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/repair_status', '\x32b78ce8882517abc631badbebec78f6646e08d672df9c48988b930712309bab', '{"VIEW appstore.repair_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/reports/charges', '\x94e53361dfd7b71efcb08aca959489c6013f19640886f5db2bc2f28965d60787', '{"VIEW appstore_reports.charges"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/reports/charges', '\xfffc61fe12580289569fc883ce7713fa97b2259d45341963ff88672a497d72ed', '{"VIEW appstore_reports.charges"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reports/numbered', '\x472576eebfe2b69203324ec11fb3da88960ee11436b3420112813eea4b7917dd', '{"VIEW appstore_reports.numbered"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reports/transactions', '\x39f644d911250e6ea984e9fa4e38b85707b3bcaedf73133365d28de0b5937eb9', '{"VIEW appstore_reports.transactions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/revoked_events', '\x67470bee362b226d6853353aec6076013be6d2661bbaa56c9187af5c6a3745c3', '{"VIEW appstore.revoked_events"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/stale_contracts', '\xfe7c62acc5bdf56c498044f296af27777d25767988d73c979229e5cadb604a70', '{"VIEW appstore.stale_contracts"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x3eff2f7d2f3406e2053c55ba05ef0a428eb28f9163a38fd50688a90b5f9f0c5c', '{"VIEW appstore.unmatched"}');
-INSERT INTO appstore.schema_definitions VALUES ('grants', '\xf24da2891d46ee143d7fe2121b5df5a377894bb6588a752e2d3c325104a8dc80', '{}');
+INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x8c35e0e8437eb7841a42b3009bd6dd95f48e7b99873a73ec901879aebd9fa08a', '{"VIEW appstore.unmatched"}');
+INSERT INTO appstore.schema_definitions VALUES ('grants', '\x10ef8c560a1f19fcec20fb36a581ae322cdd6f2389638158ab7cdeffcc49cc0b', '{}');
 
 
 
-INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 10:28:51.895232+00');
+INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 13:17:54.384001+00');
 
 
 
@@ -20555,6 +20781,11 @@ ALTER TABLE ONLY appstore.import_rates
 
 
 
+ALTER TABLE ONLY appstore.import_tokens
+    ADD CONSTRAINT import_tokens_pkey PRIMARY KEY (import_id, line);
+
+
+
 ALTER TABLE ONLY appstore.imports
     ADD CONSTRAINT imports_pkey PRIMARY KEY (import_id);
 
@@ -20800,6 +21031,10 @@ CREATE INDEX effect_log_by_contract ON appstore.effect_log USING btree (original
 
 
 
+CREATE INDEX effect_log_refunds ON appstore.effect_log USING btree (transaction_id) WHERE (kind = 'refunded'::text);
+
+
+
 CREATE INDEX effect_log_with_grace ON appstore.effect_log USING btree (original_transaction_id) WHERE (grace_period_expires_date IS NOT NULL);
 
 
@@ -20840,11 +21075,19 @@ CREATE INDEX import_chunks_to_link ON appstore.import_chunks USING btree (link_a
 
 
 
+CREATE INDEX import_chunks_with_tokens ON appstore.import_chunks USING btree (import_id, first_line) WHERE (phase = 'token'::text);
+
+
+
 CREATE UNIQUE INDEX import_items_by_id ON appstore.import_items USING btree (id, import_id);
 
 
 
 CREATE INDEX import_items_by_user ON appstore.import_items USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+
+
+CREATE INDEX import_tokens_by_user ON appstore.import_tokens USING btree (user_id);
 
 
 
@@ -21125,7 +21368,7 @@ CREATE INDEX transactions_by_period ON appstore.transactions USING btree (period
 
 
 
-CREATE INDEX transactions_not_renewed ON appstore.transactions USING btree (original_transaction_id) WHERE ((transaction_id <> original_transaction_id) AND (transaction_reason IS DISTINCT FROM 'RENEWAL'::text));
+CREATE INDEX transactions_for_corrections ON appstore.transactions USING btree (original_transaction_id) WHERE (((transaction_id <> original_transaction_id) AND (transaction_reason IS DISTINCT FROM 'RENEWAL'::text)) OR is_later_copy);
 
 
 
@@ -21340,8 +21583,8 @@ REVOKE ALL ON FUNCTION appstore.actor() FROM PUBLIC;
 
 
 
-REVOKE ALL ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], OUT added integer, OUT contradicting integer[]) TO appstore_operator;
+REVOKE ALL ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], token_lines integer[], tokens uuid[], OUT added integer, OUT contradicting integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.add_import_items(import_id integer, lines integer[], ids text[], user_ids text[], environments appstore.environment[], revisions text[], token_lines integer[], tokens uuid[], OUT added integer, OUT contradicting integer[]) TO appstore_operator;
 
 
 
@@ -21776,7 +22019,7 @@ REVOKE ALL ON FUNCTION appstore.derive_contracts(p_environment appstore.environm
 
 
 
-REVOKE ALL ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_transaction_ids text[], p_contract_ids text[], p_tokens uuid[], p_renewals text[], p_is_exclusive boolean) FROM PUBLIC;
 
 
 
@@ -22173,6 +22416,14 @@ REVOKE ALL ON FUNCTION appstore.is_feed_needed(p_before bigint) FROM PUBLIC;
 
 
 
+REVOKE ALL ON FUNCTION appstore.is_forgotten(p_user text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.is_forgotten(p_user text) TO appstore_worker;
+GRANT ALL ON FUNCTION appstore.is_forgotten(p_user text) TO appstore_viewer;
+GRANT ALL ON FUNCTION appstore.is_forgotten(p_user text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.is_forgotten(p_user text) TO appstore_backend;
+
+
+
 REVOKE ALL ON FUNCTION appstore.is_in_grace(p_at timestamp with time zone, p_until timestamp with time zone, p_grace_from timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.is_in_grace(p_at timestamp with time zone, p_until timestamp with time zone, p_grace_from timestamp with time zone) TO appstore_viewer;
 GRANT ALL ON FUNCTION appstore.is_in_grace(p_at timestamp with time zone, p_until timestamp with time zone, p_grace_from timestamp with time zone) TO appstore_operator;
@@ -22509,6 +22760,14 @@ GRANT ALL ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest int
 
 
 
+REVOKE ALL ON FUNCTION appstore.owner_of(p_order_user text, p_contract_user text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.owner_of(p_order_user text, p_contract_user text) TO appstore_worker;
+GRANT ALL ON FUNCTION appstore.owner_of(p_order_user text, p_contract_user text) TO appstore_viewer;
+GRANT ALL ON FUNCTION appstore.owner_of(p_order_user text, p_contract_user text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.owner_of(p_order_user text, p_contract_user text) TO appstore_backend;
+
+
+
 REVOKE ALL ON FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[]) TO appstore_viewer;
 GRANT ALL ON FUNCTION appstore.ownership_of(environment appstore.environment, original_transaction_ids text[]) TO appstore_operator;
@@ -22601,6 +22860,10 @@ REVOKE ALL ON FUNCTION appstore.purchase_of_refund(p_subject text) FROM PUBLIC;
 
 
 
+REVOKE ALL ON FUNCTION appstore.purchases_with(p_environment appstore.environment, p_token uuid) FROM PUBLIC;
+
+
+
 REVOKE ALL ON FUNCTION appstore.receive(bodies bytea[], source text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.receive(bodies bytea[], source text) TO appstore_ingest;
 
@@ -22669,12 +22932,12 @@ REVOKE ALL ON FUNCTION appstore.record_owner_link(environment appstore.environme
 
 
 
-REVOKE ALL ON FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) TO appstore_worker;
+REVOKE ALL ON FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_transaction_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.record_refunds(p_environment appstore.environment, p_effect_ids uuid[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_transaction_ids text[], p_reversed_transaction_ids text[], p_reversal_event_ids bigint[]) TO appstore_worker;
 
 
 
-REVOKE ALL ON FUNCTION appstore.record_user_token(token uuid, user_id text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION appstore.record_user_token(token uuid, user_id text, actor text) FROM PUBLIC;
 
 
 
@@ -22688,7 +22951,7 @@ GRANT ALL ON FUNCTION appstore.redeliver(endpoint text, from_position bigint, up
 
 
 
-REVOKE ALL ON FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer, p_transaction_ids text[], p_reversals timestamp with time zone[]) FROM PUBLIC;
 
 
 
@@ -22832,6 +23095,11 @@ GRANT ALL ON FUNCTION appstore.set_consumer(name text, after bigint) TO appstore
 
 REVOKE ALL ON FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.set_history_mode(bundle_id text, environment appstore.environment, mode text) TO appstore_operator;
+
+
+
+REVOKE ALL ON FUNCTION appstore.set_import_token() FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.set_import_token() TO appstore_worker;
 
 
 
@@ -23475,6 +23743,11 @@ GRANT SELECT ON TABLE appstore.import_items TO appstore_operator;
 
 GRANT SELECT ON TABLE appstore.import_links_due TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.import_links_due TO appstore_operator;
+
+
+
+GRANT SELECT ON TABLE appstore.import_tokens TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.import_tokens TO appstore_operator;
 
 
 

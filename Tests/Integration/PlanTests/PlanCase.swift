@@ -63,7 +63,8 @@ struct PlanCase: Sendable {
     /// Pages of the latest outcomes come before repairs, which leave thousands of dead entries there for the next reader to remove.
     static let all = Array(
         [
-            receiving, merging, legacy, calling, settling, selling, asking, queries, looking, repairing, seeking, ageing, telling, delivering,
+            receiving, merging, legacy, calling, settling, selling, asking, queries, looking, repairing, seeking, ageing, telling,
+            delivering,
             reading, reconciling, importing,
         ]
         .joined()

@@ -63,7 +63,8 @@ struct Charge {
         givesAccess = isSubscription || type == "Non-Consumable" || type == "Non-Renewing Subscription"
         let stated = constant.number("purchaseDate") ?? 0
         // Apple gives the date of the restore as the purchaseDate of a copy.
-        let original = Self.newest("originalPurchaseDate", of: assertions.filter { $0.half == .jws }) ?? receipt?.text("originalPurchaseDate")
+        let signedOriginal = Self.newest("originalPurchaseDate", of: assertions.filter { $0.half == .jws })
+        let original = signedOriginal ?? receipt?.text("originalPurchaseDate")
         let isCopy = !isSubscription && type != "Consumable" && id != contract
         purchaseDate = isCopy ? original.flatMap { Int64($0) } ?? stated : stated
         expiresDate = state.number("expiresDate")
