@@ -194,14 +194,14 @@ struct LedgerUpgradeTests {
             INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
                 purchase_date, signed_date, payload_hash, first_signed_date, first_token, app_account_token, period_no, is_subscription, order_no)
             SELECT 'Sandbox', n, n, 'b', 'p', 'Non-Consumable', now(), now(), '\\x01', now(), token, token, gen_random_uuid(), false, token
-            FROM (SELECT n::text AS n, gen_random_uuid() AS token FROM generate_series(1, 12000) AS n) AS bought;
+            FROM (SELECT n::text AS n, gen_random_uuid() AS token FROM generate_series(1, 4000) AS n) AS bought;
             INSERT INTO appstore.contracts (environment, original_transaction_id) SELECT environment, original_transaction_id FROM appstore.transactions;
             INSERT INTO appstore.orders (environment, order_no, status, period_no, transaction_id, original_transaction_id, paid_at)
             SELECT environment, order_no, 'paid', period_no, transaction_id, original_transaction_id, now() FROM appstore.transactions;
             """
         )
         try await database.migrate()
-        #expect(try await database.lines("SELECT count(current_transaction_id)::text FROM appstore.contracts") == ["12000"])
+        #expect(try await database.lines("SELECT count(current_transaction_id)::text FROM appstore.contracts") == ["4000"])
     }
 
     @Test func `the upgrade names orders with a number that is no token any more`() async throws {

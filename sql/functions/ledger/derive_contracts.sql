@@ -76,8 +76,9 @@ BEGIN
             SELECT before.*
             FROM appstore.purchase(
                 p_environment,
-                CASE WHEN latest.purchase_date < (SELECT max(t.expires_date) FROM appstore.transactions AS t -- seldom
-                                                  WHERE t.period_no = other.period_no AND t.environment = p_environment)
+                CASE WHEN EXISTS (SELECT FROM appstore.transactions AS t -- seldom
+                                  WHERE t.period_no = other.period_no AND t.environment = p_environment
+                                    AND t.expires_date > latest.purchase_date OFFSET 0)
                      THEN other.period_no END) AS before
             WHERE before.expires_date > latest.purchase_date
         ) AS running ON true
