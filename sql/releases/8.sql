@@ -4082,14 +4082,7 @@ BEGIN
             ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC LIMIT 1
         ) AS other ON true
         LEFT JOIN LATERAL (
-            SELECT before.*
-            FROM appstore.purchase(
-                p_environment,
-                CASE WHEN EXISTS (SELECT FROM appstore.transactions AS t -- seldom
-                                  WHERE t.period_no = other.period_no AND t.environment = p_environment
-                                    AND t.expires_date > latest.purchase_date OFFSET 0)
-                     THEN other.period_no END) AS before
-            WHERE before.expires_date > latest.purchase_date
+            SELECT before.* FROM appstore.purchase(p_environment, other.period_no) AS before WHERE before.expires_date > latest.purchase_date
         ) AS running ON true
         LEFT JOIN LATERAL (
             SELECT candidate.*
@@ -20382,7 +20375,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', 
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x9643345a57f12474ac7bc3da173bc2890f8b8bbf7d59dcccd2360d33d28945cf', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xcd5f15a20e643837db0219ca4ed2c3c5784618e20ef3d535572b37f625e20ae8', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])","ROUTINE appstore.derive_token_users(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xfbe5cabc4edc0951f082a067d6eb2e742fa05ce5f7af5676f66baba0a5184f43', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xcb5e8fc785c6480d83972c81e80ca7845e1ebd718defa63b0d86bd9a78ba2aca', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xa59ca2bd926a99d7ec2037df37e51c6ac8a27c45a1f24785e8f9f1716436fa8d', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x5edd5f4506a7efb28cfccd580345bf89467b25d3597e71891560ef21c1db1706', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x8312ae134f8f09244409c82fdd7db77f33fca5484a2e094d1fdbd1c8ac9c9ee1', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.derive_period_orders(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x105e6e116d78140ac0f50a63c9d6f360c49f000cb882afb40f65aa6a73423315', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
@@ -20489,7 +20482,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\x10ef8c560a1f19fcec2
 
 
 
-INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 14:08:48.589307+00');
+INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 14:24:32.373406+00');
 
 
 

@@ -73,14 +73,7 @@ BEGIN
             ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC LIMIT 1
         ) AS other ON true
         LEFT JOIN LATERAL (
-            SELECT before.*
-            FROM appstore.purchase(
-                p_environment,
-                CASE WHEN EXISTS (SELECT FROM appstore.transactions AS t -- seldom
-                                  WHERE t.period_no = other.period_no AND t.environment = p_environment
-                                    AND t.expires_date > latest.purchase_date OFFSET 0)
-                     THEN other.period_no END) AS before
-            WHERE before.expires_date > latest.purchase_date
+            SELECT before.* FROM appstore.purchase(p_environment, other.period_no) AS before WHERE before.expires_date > latest.purchase_date
         ) AS running ON true
         LEFT JOIN LATERAL (
             SELECT candidate.*
