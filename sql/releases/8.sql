@@ -4150,8 +4150,10 @@ CREATE FUNCTION appstore.derive_ledger(p_environment appstore.environment, p_tra
     SET enable_seqscan TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_hashjoin TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
-    AS $$ -- nested loops only: a plan cached for small tables would read whole indexes later
+    AS $$ -- nested loops and single indexes only: a plan that was cached for small
+-- tables would read whole indexes later
 DECLARE
     v_affected         record;
     v_locked_tokens    uuid[] := '{}';
@@ -9995,13 +9997,9 @@ CREATE FUNCTION appstore.purchases_with(p_environment appstore.environment, p_to
     LANGUAGE sql STABLE ROWS 1
     AS $$
     SELECT t.transaction_id, t.period_no, t.product_id, t.bundle_id, t.purchase_date
-    FROM (
-        SELECT t.* FROM appstore.transactions AS t
-        WHERE t.first_token = p_token AND t.environment = p_environment AND t.is_purchased OFFSET 0 -- or the planner adds indexes for what follows
-    ) AS t
-    WHERE NOT EXISTS (SELECT FROM appstore.transactions AS earlier
-                      WHERE earlier.period_no = t.period_no AND earlier.environment = p_environment AND earlier.is_purchased
-                        AND (length(earlier.transaction_id), earlier.transaction_id) < (length(t.transaction_id), t.transaction_id) OFFSET 0)
+    FROM appstore.transactions AS t
+    WHERE t.first_token = p_token AND t.environment = p_environment AND t.is_purchased
+      AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)
 $$;
 
 
@@ -20378,7 +20376,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claim
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xcd5f15a20e643837db0219ca4ed2c3c5784618e20ef3d535572b37f625e20ae8', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])","ROUTINE appstore.derive_token_users(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xfbe5cabc4edc0951f082a067d6eb2e742fa05ce5f7af5676f66baba0a5184f43', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xa59ca2bd926a99d7ec2037df37e51c6ac8a27c45a1f24785e8f9f1716436fa8d', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x5edd5f4506a7efb28cfccd580345bf89467b25d3597e71891560ef21c1db1706', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\xee07e36e3271696672e599af7d3167e67861e1ea531e6ecdb21145ceba34b351', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x8312ae134f8f09244409c82fdd7db77f33fca5484a2e094d1fdbd1c8ac9c9ee1', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.derive_period_orders(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x105e6e116d78140ac0f50a63c9d6f360c49f000cb882afb40f65aa6a73423315', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
@@ -20387,7 +20385,7 @@ INSERT INTO appstore.schema_definitions VALUES ('views/inbox_status', '\xdeb06b8
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\x711a6d6a030bd1863e39b87f1fb8383d76a7d23041059d85434310727ca8dcfb', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\xff575e1b6dfceb80e64ca4201b2161b418ecd7f6ae666d1e4afc43fe07331518', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\xcd515b9ab6373e4d42dd12ea3a822575262f76a466965244ccb7f2f82ca5dcce', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\xbe6885387f177f88914258eec8b7d19d320a9e8722cf86d554881aa11635de3b', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x8b648e9096a3f6b7c296953ece3834f767961076ddc475fc06be3f74b5be35e6', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x255fec02da72800c82301255072cfe50bd7106abe34b6632a510866d5088286f', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/with_type', '\x583883fe476de4d08cb6fb0abd651044e6baff9658d8f4ed3d780381a074ac5c', '{"ROUTINE appstore.sha1(bytea)","ROUTINE appstore.purchase_number(appstore.transactions)","ROUTINE appstore.with_type(appstore.transactions,text,boolean)"}');
@@ -20484,7 +20482,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\x10ef8c560a1f19fcec2
 
 
 
-INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 14:31:55.204548+00');
+INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 14:43:50.592071+00');
 
 
 

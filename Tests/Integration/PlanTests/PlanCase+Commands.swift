@@ -21,7 +21,7 @@ extension PlanCase {
         .statement("link_owner", as: "appstore_backend") {
             "SELECT appstore.link_owner('Production', \("\($0)"), \("new user \($0)"))"
         },
-        PlanCase("link_owner, then unlink_owner", as: "appstore_operator", entries: 120, pages: 170) { pool, keys in
+        PlanCase("link_owner, then unlink_owner", as: "appstore_operator", entries: 120) { pool, keys in
             for customer in keys {
                 try await pool.withConnection { connection in
                     _ = try await connection.query(

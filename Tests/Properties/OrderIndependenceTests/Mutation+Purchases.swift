@@ -5,7 +5,7 @@ extension Mutation {
     private static let copies = [
         Mutation(
             "the token of a copy pays no order",
-            .function("purchases_with", "AND (length(earlier", becomes: "AND false AND (length(earlier")
+            .function("purchases_with", "AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)", becomes: "")
         ),
         Mutation(
             "the newest statement about any transaction of a purchase decides",

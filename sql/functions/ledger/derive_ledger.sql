@@ -4,7 +4,8 @@ CREATE OR REPLACE FUNCTION appstore.derive_ledger(
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
-SET enable_hashjoin = off SET jit = off AS $$ -- nested loops only: a plan cached for small tables would read whole indexes later
+SET enable_hashjoin = off SET enable_bitmapscan = off SET jit = off AS $$ -- nested loops and single indexes only: a plan that was cached for small
+-- tables would read whole indexes later
 DECLARE
     v_affected         record;
     v_locked_tokens    uuid[] := '{}';

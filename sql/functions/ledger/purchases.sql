@@ -62,13 +62,9 @@ CREATE OR REPLACE FUNCTION appstore.purchases_with(p_environment appstore.enviro
 RETURNS TABLE (transaction_id text, period_no uuid, product_id text, bundle_id text, purchase_date timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT t.transaction_id, t.period_no, t.product_id, t.bundle_id, t.purchase_date
-    FROM (
-        SELECT t.* FROM appstore.transactions AS t
-        WHERE t.first_token = p_token AND t.environment = p_environment AND t.is_purchased OFFSET 0 -- or the planner adds indexes for what follows
-    ) AS t
-    WHERE NOT EXISTS (SELECT FROM appstore.transactions AS earlier
-                      WHERE earlier.period_no = t.period_no AND earlier.environment = p_environment AND earlier.is_purchased
-                        AND (length(earlier.transaction_id), earlier.transaction_id) < (length(t.transaction_id), t.transaction_id) OFFSET 0)
+    FROM appstore.transactions AS t
+    WHERE t.first_token = p_token AND t.environment = p_environment AND t.is_purchased
+      AND NOT appstore.is_later_copy(p_environment, t.period_no, t.transaction_id)
 $$;
 COMMENT ON FUNCTION appstore.purchases_with IS 'The first transactions of purchases that were made with a token. Inlined.';
 
