@@ -4160,19 +4160,36 @@ DECLARE
     v_locked_contracts text[] := '{}';
     v_tokens           uuid[];
     v_contracts        text[];
+    v_is_first         boolean := true;
     v_is_told          boolean;
 BEGIN
-    -- 1. Lock the affected rows, until a query under the locks finds no more. Only the first round waits for locks of orders.
+    -- 1. Lock what the changes name, then what a query under the locks finds beside it, until it finds no more. Only the first round waits for
+    --    locks of orders.
+    v_tokens := p_tokens;
+    v_contracts := p_contract_ids || p_renewals;
+    IF cardinality(p_transaction_ids) > 0 THEN
+        SELECT v_tokens || coalesce(array_agg(named.order_no) FILTER (WHERE named.order_no IS NOT NULL), '{}'),
+               v_contracts || coalesce(array_agg(named.contract) FILTER (WHERE named.contract IS NOT NULL), '{}')
+        INTO v_tokens, v_contracts
+        FROM unnest(p_transaction_ids) AS moved (id)
+        CROSS JOIN LATERAL (
+            SELECT t.first_token, t.left_token, t.app_account_token, t.is_purchased OR t.token_changed AS names_orders,
+                   t.original_transaction_id, t.left_contract
+            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            VALUES (t.first_token, t.original_transaction_id), (t.left_token, t.left_contract), (t.app_account_token, NULL)
+        ) AS of_charge (token, contract)
+        CROSS JOIN LATERAL (SELECT CASE WHEN t.names_orders THEN of_charge.token END AS order_no, of_charge.contract) AS named;
+    END IF;
     LOOP
-        SELECT * INTO v_affected
-        FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
-        v_tokens := ARRAY(SELECT unnest(v_affected.tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
-        v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
-        EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
+        v_tokens := ARRAY(SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
+        v_contracts := ARRAY(SELECT unnest(v_contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
+        EXIT WHEN NOT v_is_first AND cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
         IF p_is_exclusive THEN
             -- Advisory locks are held until the commit: those of some thousand tokens would fill the server's table of locks.
             PERFORM appstore.make_orders(p_environment, v_tokens);
-        ELSIF cardinality(v_tokens) > 0 AND cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0 THEN
+        ELSIF cardinality(v_tokens) > 0 AND v_is_first THEN
             PERFORM appstore.lock_orders(p_environment, v_tokens);
         ELSIF cardinality(v_tokens) > 0 THEN
             PERFORM appstore.lock_found_orders(p_environment, v_tokens);
@@ -4182,6 +4199,11 @@ BEGIN
         END IF;
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
+        SELECT * INTO v_affected
+        FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
+        v_tokens := v_affected.tokens;
+        v_contracts := v_affected.contracts;
+        v_is_first := false;
     END LOOP;
     -- 2. Each step reads the result of the one before it.
     IF cardinality(v_affected.unsure) > 0 THEN
@@ -10421,7 +10443,7 @@ DECLARE
 BEGIN
     -- 1. The purchases of these facts. A fact may name its purchase otherwise, or not, than the newest one about its transaction.
     WITH told AS MATERIALIZED (
-        SELECT f.*, t.original_transaction_id AS contract, appstore.purchase_of(t) AS purchase
+        SELECT f.*, t.original_transaction_id AS contract, appstore.purchase_of(t) AS purchase, t.period_no
         FROM (
             SELECT unnest(p_effect_ids) AS name, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                    unnest(p_transaction_ids) AS transaction_id
@@ -10436,12 +10458,12 @@ BEGIN
                greatest(p.latest, (SELECT max(greatest(e.occurred_at, e.restated_date)) FROM appstore.effect_log AS e
                                    WHERE e.transaction_id = ANY (alike.ids) AND e.environment = p_environment AND e.kind = 'refunded')) AS latest_ever
         FROM (
-            SELECT told.contract, told.purchase, max(told.event_id) AS event_id, max(told.occurred_at) AS latest FROM told GROUP BY 1, 2
+            SELECT told.contract, told.purchase, told.period_no, max(told.event_id) AS event_id, max(told.occurred_at) AS latest FROM told
+            GROUP BY 1, 2, 3
         ) AS p
         CROSS JOIN LATERAL (
             SELECT ARRAY(SELECT t.transaction_id FROM appstore.transactions AS t
-                         WHERE t.original_transaction_id = p.contract AND t.environment = p_environment
-                           AND appstore.purchase_of(t) = p.purchase
+                         WHERE t.period_no = p.period_no AND t.environment = p_environment
                          ORDER BY length(t.transaction_id), t.transaction_id) AS ids OFFSET 0
         ) AS alike
         CROSS JOIN LATERAL (
@@ -10718,14 +10740,16 @@ COMMENT ON FUNCTION appstore.redeliver(endpoint text, from_position bigint, upto
 
 
 CREATE FUNCTION appstore.refund_id(p_environment appstore.environment, p_purchase text, p_number integer, p_transaction_ids text[], p_reversals timestamp with time zone[]) RETURNS uuid
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$
-    SELECT coalesce(
+BEGIN
+    RETURN coalesce(
         (SELECT e.effect_id FROM appstore.effect_log AS e
          WHERE e.transaction_id = ANY (p_transaction_ids) AND e.environment = p_environment AND e.kind = 'refunded'
            AND appstore.purchase_of_refund(e.subject) <> p_purchase AND appstore.refund_number(p_reversals, e.occurred_at) = p_number
          ORDER BY e.occurred_at, e.effect_id LIMIT 1),
-        appstore.feed_id(jsonb_build_array('refunded', p_environment, p_purchase, p_number)))
+        appstore.feed_id(jsonb_build_array('refunded', p_environment, p_purchase, p_number)));
+END
 $$;
 
 
@@ -10737,10 +10761,15 @@ COMMENT ON FUNCTION appstore.refund_id(p_environment appstore.environment, p_pur
 
 
 CREATE FUNCTION appstore.refund_number(p_reversals timestamp with time zone[], p_refunded_at timestamp with time zone) RETURNS integer
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$
-    SELECT count(*)::integer FROM unnest(p_reversals) AS reversal (signed_date)
-    WHERE date_trunc('second', reversal.signed_date) < date_trunc('second', p_refunded_at) -- receipts have whole seconds
+BEGIN
+    IF cardinality(p_reversals) = 0 THEN
+        RETURN 0;
+    END IF;
+    RETURN (SELECT count(*) FROM unnest(p_reversals) AS reversal (signed_date)
+            WHERE date_trunc('second', reversal.signed_date) < date_trunc('second', p_refunded_at)); -- receipts have whole seconds
+END
 $$;
 
 
@@ -20376,7 +20405,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claim
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xcd5f15a20e643837db0219ca4ed2c3c5784618e20ef3d535572b37f625e20ae8', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])","ROUTINE appstore.derive_token_users(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xfbe5cabc4edc0951f082a067d6eb2e742fa05ce5f7af5676f66baba0a5184f43', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xa59ca2bd926a99d7ec2037df37e51c6ac8a27c45a1f24785e8f9f1716436fa8d', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\xee07e36e3271696672e599af7d3167e67861e1ea531e6ecdb21145ceba34b351', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x9b49ea7371f420a3c1d8d5817886af03a7d6f989269649c733a45ac8dfdf5f47', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x8312ae134f8f09244409c82fdd7db77f33fca5484a2e094d1fdbd1c8ac9c9ee1', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.derive_period_orders(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x105e6e116d78140ac0f50a63c9d6f360c49f000cb882afb40f65aa6a73423315', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
@@ -20387,7 +20416,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\x
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\xbe6885387f177f88914258eec8b7d19d320a9e8722cf86d554881aa11635de3b', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x8b648e9096a3f6b7c296953ece3834f767961076ddc475fc06be3f74b5be35e6', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x255fec02da72800c82301255072cfe50bd7106abe34b6632a510866d5088286f', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\xd01a5e7b88bad79a5c19459546af1acdc37e63b864cdcc684bd54aad380a2b48', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/with_type', '\x583883fe476de4d08cb6fb0abd651044e6baff9658d8f4ed3d780381a074ac5c', '{"ROUTINE appstore.sha1(bytea)","ROUTINE appstore.purchase_number(appstore.transactions)","ROUTINE appstore.with_type(appstore.transactions,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/drop_aged_partition', '\x6ed8abb0bc29e87f32c087277fed122ececb75b04d2a99e6d0979669984f9d8a', '{"ROUTINE appstore.drop_aged_partition()","ROUTINE appstore.drop_detached_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x2bf37033b7d6da7bdae1b2a55b3623f21f81ce3d39ec84d4c819e1f42e70173c', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
@@ -20482,7 +20511,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\x10ef8c560a1f19fcec2
 
 
 
-INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 14:43:50.592071+00');
+INSERT INTO appstore.schema_history VALUES (8, 'tables', false, '2026-11-29 17:26:13.343198+00');
 
 
 

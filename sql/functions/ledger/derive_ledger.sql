@@ -12,19 +12,36 @@ DECLARE
     v_locked_contracts text[] := '{}';
     v_tokens           uuid[];
     v_contracts        text[];
+    v_is_first         boolean := true;
     v_is_told          boolean;
 BEGIN
-    -- 1. Lock the affected rows, until a query under the locks finds no more. Only the first round waits for locks of orders.
+    -- 1. Lock what the changes name, then what a query under the locks finds beside it, until it finds no more. Only the first round waits for
+    --    locks of orders.
+    v_tokens := p_tokens;
+    v_contracts := p_contract_ids || p_renewals;
+    IF cardinality(p_transaction_ids) > 0 THEN
+        SELECT v_tokens || coalesce(array_agg(named.order_no) FILTER (WHERE named.order_no IS NOT NULL), '{}'),
+               v_contracts || coalesce(array_agg(named.contract) FILTER (WHERE named.contract IS NOT NULL), '{}')
+        INTO v_tokens, v_contracts
+        FROM unnest(p_transaction_ids) AS moved (id)
+        CROSS JOIN LATERAL (
+            SELECT t.first_token, t.left_token, t.app_account_token, t.is_purchased OR t.token_changed AS names_orders,
+                   t.original_transaction_id, t.left_contract
+            FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
+        ) AS t
+        CROSS JOIN LATERAL (
+            VALUES (t.first_token, t.original_transaction_id), (t.left_token, t.left_contract), (t.app_account_token, NULL)
+        ) AS of_charge (token, contract)
+        CROSS JOIN LATERAL (SELECT CASE WHEN t.names_orders THEN of_charge.token END AS order_no, of_charge.contract) AS named;
+    END IF;
     LOOP
-        SELECT * INTO v_affected
-        FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
-        v_tokens := ARRAY(SELECT unnest(v_affected.tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
-        v_contracts := ARRAY(SELECT unnest(v_affected.contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
-        EXIT WHEN cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
+        v_tokens := ARRAY(SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
+        v_contracts := ARRAY(SELECT unnest(v_contracts) COLLATE "C" EXCEPT SELECT unnest(v_locked_contracts) COLLATE "C" ORDER BY 1);
+        EXIT WHEN NOT v_is_first AND cardinality(v_tokens) = 0 AND cardinality(v_contracts) = 0;
         IF p_is_exclusive THEN
             -- Advisory locks are held until the commit: those of some thousand tokens would fill the server's table of locks.
             PERFORM appstore.make_orders(p_environment, v_tokens);
-        ELSIF cardinality(v_tokens) > 0 AND cardinality(v_locked_tokens) + cardinality(v_locked_contracts) = 0 THEN
+        ELSIF cardinality(v_tokens) > 0 AND v_is_first THEN
             PERFORM appstore.lock_orders(p_environment, v_tokens);
         ELSIF cardinality(v_tokens) > 0 THEN
             PERFORM appstore.lock_found_orders(p_environment, v_tokens);
@@ -34,6 +51,11 @@ BEGIN
         END IF;
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
+        SELECT * INTO v_affected
+        FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
+        v_tokens := v_affected.tokens;
+        v_contracts := v_affected.contracts;
+        v_is_first := false;
     END LOOP;
     -- 2. Each step reads the result of the one before it.
     IF cardinality(v_affected.unsure) > 0 THEN

@@ -13,7 +13,7 @@ DECLARE
 BEGIN
     -- 1. The purchases of these facts. A fact may name its purchase otherwise, or not, than the newest one about its transaction.
     WITH told AS MATERIALIZED (
-        SELECT f.*, t.original_transaction_id AS contract, appstore.purchase_of(t) AS purchase
+        SELECT f.*, t.original_transaction_id AS contract, appstore.purchase_of(t) AS purchase, t.period_no
         FROM (
             SELECT unnest(p_effect_ids) AS name, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                    unnest(p_transaction_ids) AS transaction_id
@@ -28,12 +28,12 @@ BEGIN
                greatest(p.latest, (SELECT max(greatest(e.occurred_at, e.restated_date)) FROM appstore.effect_log AS e
                                    WHERE e.transaction_id = ANY (alike.ids) AND e.environment = p_environment AND e.kind = 'refunded')) AS latest_ever
         FROM (
-            SELECT told.contract, told.purchase, max(told.event_id) AS event_id, max(told.occurred_at) AS latest FROM told GROUP BY 1, 2
+            SELECT told.contract, told.purchase, told.period_no, max(told.event_id) AS event_id, max(told.occurred_at) AS latest FROM told
+            GROUP BY 1, 2, 3
         ) AS p
         CROSS JOIN LATERAL (
             SELECT ARRAY(SELECT t.transaction_id FROM appstore.transactions AS t
-                         WHERE t.original_transaction_id = p.contract AND t.environment = p_environment
-                           AND appstore.purchase_of(t) = p.purchase
+                         WHERE t.period_no = p.period_no AND t.environment = p_environment
                          ORDER BY length(t.transaction_id), t.transaction_id) AS ids OFFSET 0
         ) AS alike
         CROSS JOIN LATERAL (
@@ -114,23 +114,31 @@ COMMENT ON FUNCTION appstore.record_refunds IS
     'transactions whose refund a notification of the batch reverses. Returns for each of p_effect_ids, which only name the facts here, the event of '
     'the refund that the fact tells.';
 
+-- plpgsql, both: an SQL function with a subquery is not inlined, and would be planned by each statement that calls it.
 CREATE OR REPLACE FUNCTION appstore.refund_number(p_reversals timestamptz[], p_refunded_at timestamptz) RETURNS integer
-LANGUAGE sql STABLE AS $$
-    SELECT count(*)::integer FROM unnest(p_reversals) AS reversal (signed_date)
-    WHERE date_trunc('second', reversal.signed_date) < date_trunc('second', p_refunded_at) -- receipts have whole seconds
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF cardinality(p_reversals) = 0 THEN
+        RETURN 0;
+    END IF;
+    RETURN (SELECT count(*) FROM unnest(p_reversals) AS reversal (signed_date)
+            WHERE date_trunc('second', reversal.signed_date) < date_trunc('second', p_refunded_at)); -- receipts have whole seconds
+END
 $$;
 COMMENT ON FUNCTION appstore.refund_number IS 'Which refund of a purchase has this date: 0 for the first, 1 for the one after the first reversal …';
 
 CREATE OR REPLACE FUNCTION appstore.refund_id(
     p_environment appstore.environment, p_purchase text, p_number integer, p_transaction_ids text[], p_reversals timestamptz[])
 RETURNS uuid
-LANGUAGE sql STABLE AS $$
-    SELECT coalesce(
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(
         (SELECT e.effect_id FROM appstore.effect_log AS e
          WHERE e.transaction_id = ANY (p_transaction_ids) AND e.environment = p_environment AND e.kind = 'refunded'
            AND appstore.purchase_of_refund(e.subject) <> p_purchase AND appstore.refund_number(p_reversals, e.occurred_at) = p_number
          ORDER BY e.occurred_at, e.effect_id LIMIT 1),
-        appstore.feed_id(jsonb_build_array('refunded', p_environment, p_purchase, p_number)))
+        appstore.feed_id(jsonb_build_array('refunded', p_environment, p_purchase, p_number)));
+END
 $$;
 COMMENT ON FUNCTION appstore.refund_id IS
     'The effect_id of a refund, a UUID of version 8 that is the same in every installation. Where one of the transactions was refunded before it was '
