@@ -83,7 +83,8 @@ GRANT EXECUTE ON FUNCTION appstore.reconcile, appstore.reconcile_statistics, app
 -- What viewer and operator read: no body, no payload of a call, no hash of a key.
 GRANT SELECT ON appstore.inbox_queue, appstore.batch_markers, appstore.outcomes, appstore.outcome_history, appstore.event_contracts,
     appstore.seen_notifications, appstore.transactions, appstore.posted_types, appstore.v1_renewals, appstore.refund_requests,
-    appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consumption_counted, appstore.consents, appstore.client_posts, appstore.orders, appstore.ownership_claims,
+    appstore.consumption_obligations, appstore.consumption_policies, appstore.consumption_decisions, appstore.consumption_counted, appstore.consents, appstore.client_posts, appstore.token_orders, appstore.orders,
+    appstore.ownership_claims,
     appstore.owner_links, appstore.user_tokens, appstore.forgotten_users, appstore.contracts,
     appstore.effect_log, appstore.effects, appstore.products, appstore.access_settings, appstore.audit_log, appstore.retention, appstore.maintenance_state,
     appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.entitlement_terms, appstore.entitlements,
@@ -141,8 +142,8 @@ GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, ap
 GRANT EXECUTE ON FUNCTION appstore.awaits_renewal, appstore.active_until, appstore.is_active, appstore.is_in_grace, appstore.access_state
     TO appstore_viewer, appstore_operator, appstore_backend;
 
--- What the views and functions about owners call.
-GRANT EXECUTE ON FUNCTION appstore.is_forgotten, appstore.owner_of TO appstore_worker, appstore_viewer, appstore_operator, appstore_backend;
+-- What the views and functions about owners and orders call.
+GRANT EXECUTE ON FUNCTION appstore.is_forgotten, appstore.owner_of, appstore.paid_status TO appstore_worker, appstore_viewer, appstore_operator, appstore_backend;
 
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.
 GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_order, appstore.api_user_orders,

@@ -31,12 +31,9 @@ INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, o
 VALUES ('Production', pg_temp.hostile('contract'), pg_temp.hostile('user'), now(), pg_temp.hostile('app'), pg_temp.hostile('product'),
         'Auto-Renewable Subscription', 1, true, now() - interval '360 days', pg_temp.endless('period') || 12, now() - interval '1 hour',
         now() + interval '30 days', now() + interval '30 days');
-UPDATE appstore.orders AS o SET status = 'paid', period_no = t.period_no, transaction_id = t.transaction_id, price = 9990, currency = 'EUR', quantity = 1,
+UPDATE appstore.token_orders AS o SET status = 'paid', period_no = t.period_no, transaction_id = t.transaction_id, price = 9990, currency = 'EUR', quantity = 1,
        original_transaction_id = t.original_transaction_id, paid_at = t.purchase_date, paid_product_id = t.product_id, reason = 'product_mismatch'
 FROM appstore.transactions AS t WHERE o.order_no = :'hostile_order' AND t.transaction_id = pg_temp.hostile('transaction');
-INSERT INTO appstore.orders (environment, order_no, status, period_no, transaction_id, original_transaction_id, paid_product_id, paid_at, product_id)
-SELECT 'Production', t.period_no, 'paid', t.period_no, t.transaction_id, t.original_transaction_id, t.product_id, t.purchase_date, t.product_id
-FROM appstore.transactions AS t WHERE t.transaction_id LIKE 'period%';
 INSERT INTO appstore.ownership_claims (environment, original_transaction_id, kind, source_id, user_id, effective_at)
 VALUES ('Production', pg_temp.hostile('contract'), 'order', pg_temp.hostile('source'), pg_temp.hostile('user'), now());
 INSERT INTO appstore.client_posts (environment, original_transaction_id, user_id, is_receipt, transaction_id, received_at, event_id, conflict)

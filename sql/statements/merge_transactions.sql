@@ -189,7 +189,6 @@ SET (
            CASE WHEN flag.is_joined THEN (flag.joined).known ELSE t.known END
     FROM (
         SELECT gap.*,
-               gap.newer_jws OR (gap.newer_receipt AND t.signed_date IS NULL) AS newer_constants,
                -- greatest ignores nulls.
                (gap.newer_jws AND coalesce(excluded.signed_date >= greatest(t.receipt_date, excluded.receipt_date), true))
                OR (gap.newer_receipt AND coalesce(excluded.receipt_date > greatest(t.signed_date, excluded.signed_date), true))
@@ -198,9 +197,13 @@ SET (
                OR t.is_purchased <> (CASE WHEN gap.is_joined THEN (gap.joined).in_app_ownership_type
                                           WHEN gap.newer_jws THEN excluded.in_app_ownership_type
                                           WHEN gap.no_jws THEN greatest(t.in_app_ownership_type, excluded.in_app_ownership_type)
-                                          ELSE t.in_app_ownership_type END IS DISTINCT FROM 'FAMILY_SHARED') AS token_changed
+                                          ELSE t.in_app_ownership_type END IS DISTINCT FROM 'FAMILY_SHARED')
+               OR t.purchase_date <> CASE WHEN gap.is_joined THEN (gap.joined).purchase_date
+                                          WHEN gap.newer_constants THEN excluded.purchase_date ELSE t.purchase_date END
+               OR gap.newer_constants AND (excluded.product_id, excluded.bundle_id) <> (t.product_id, t.bundle_id) AS token_changed
         FROM (
-            SELECT half.*, CASE WHEN half.is_joined THEN appstore.join_constants(t, excluded) END AS joined
+            SELECT half.*, half.newer_jws OR (half.newer_receipt AND t.signed_date IS NULL) AS newer_constants,
+                   CASE WHEN half.is_joined THEN appstore.join_constants(t, excluded) END AS joined
             FROM (
                 SELECT appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash) AS newer_jws,
                        appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash) AS newer_receipt,

@@ -1,6 +1,6 @@
 -- after the definitions
 -- Derives again what the rules of this release derive otherwise: purchases with copies, purchases that run at once, grace periods without a date,
--- purchases that were posted, and orders that the shop has not made. The feed tells what differs, once.
+-- and purchases that were posted. The feed tells what differs, once.
 -- Some hundred contracts a call, since the derivation is made for batches.
 SELECT appstore.derive_ledger(
     slice.environment,
@@ -34,9 +34,9 @@ FROM (
                OR EXISTS (SELECT FROM appstore.ownership_claims AS k
                           WHERE k.original_transaction_id = p.original_transaction_id AND k.environment = p.environment
                             AND starts_with(k.user_id, 'forgotten:'))
-            UNION
-            SELECT o.environment, o.original_transaction_id FROM appstore.orders AS o
-            WHERE (o.order_no = o.period_no) IS FALSE AND o.ordered_at IS NULL AND o.user_id IS NULL AND o.original_transaction_id IS NOT NULL
+               -- Orders that the shop has not made had no user.
+               OR EXISTS (SELECT FROM appstore.token_orders AS o
+                          WHERE o.original_transaction_id = p.original_transaction_id AND o.environment = p.environment AND o.ordered_at IS NULL)
         ) AS every
     ) AS due
     GROUP BY due.environment, due.number

@@ -115,7 +115,7 @@ COMMENT ON COLUMN appstore.transactions.is_purchased IS 'False for what a family
 COMMENT ON COLUMN appstore.transactions.left_token IS 'See token_changed.';
 COMMENT ON COLUMN appstore.transactions.token_changed IS
     'Between a merge and its derivation: the transaction names another order than before, or none any longer, or is no longer a family '
-    'member''s; left_token is the order that it named before.';
+    'member''s, or has another date, product or app; left_token is the order that it named before.';
 COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables; everything else gives access and so has a contract.';
 COMMENT ON COLUMN appstore.transactions.left_contract IS
     'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on '

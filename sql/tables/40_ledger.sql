@@ -1,14 +1,14 @@
 -- The ledger: orders, contracts, their owners, and effects. Derived from the registers and from the commands of the shop and operators.
 
-CREATE TABLE appstore.orders (
+CREATE TABLE appstore.token_orders (
     environment            appstore.environment NOT NULL,
     order_no               uuid        NOT NULL,
-    -- Given by the shop when it made the order; else user_id is derived.
+    -- Given by the shop when it made the order.
     user_id                text        COLLATE "C",
     product_id             text        COLLATE "C",
     bundle_id              text        COLLATE "C",
     ordered_at             timestamptz,
-    -- Derived from the period that pays it.
+    -- Derived from the purchase that pays it.
     status                 text        NOT NULL COLLATE "C" DEFAULT 'pending',
     reason                 text        COLLATE "C",
     period_no              uuid,
@@ -21,37 +21,33 @@ CREATE TABLE appstore.orders (
     price                  bigint,
     currency               text        COLLATE "C",
     PRIMARY KEY (order_no, environment),
-    CONSTRAINT orders_status_is_known CHECK (status IN ('pending', 'paid', 'partly_refunded', 'refunded')),
-    CONSTRAINT orders_paid_by_a_period CHECK (
+    CONSTRAINT token_orders_status_is_known CHECK (status IN ('pending', 'paid', 'partly_refunded', 'refunded')),
+    CONSTRAINT token_orders_paid_by_a_purchase CHECK (
         (status = 'pending') = (period_no IS NULL) AND (period_no IS NULL) = (transaction_id IS NULL)
         AND (period_no IS NULL) = (paid_at IS NULL) AND (period_no IS NULL) = (original_transaction_id IS NULL)),
-    CONSTRAINT orders_made_for_a_user CHECK (ordered_at IS NULL OR user_id IS NOT NULL),
-    CONSTRAINT orders_reason_is_known CHECK (reason = 'product_mismatch')
+    CONSTRAINT token_orders_number_is_a_token CHECK (order_no <> period_no),
+    CONSTRAINT token_orders_made_for_a_user CHECK ((ordered_at IS NULL) = (user_id IS NULL)),
+    CONSTRAINT token_orders_reason_is_known CHECK (reason = 'product_mismatch')
 );
-COMMENT ON TABLE appstore.orders IS
-    'Orders: made by the shop, which gives order_no to the client as appAccountToken; or one for each paid period that no token pays '
-    '(order_no = period_no).';
-COMMENT ON COLUMN appstore.orders.ordered_at IS 'When the shop made the order; null while only Apple knows of it.';
-COMMENT ON COLUMN appstore.orders.status IS 'pending, paid, partly_refunded (a part of the price) or refunded.';
-COMMENT ON COLUMN appstore.orders.product_id IS 'The product that the shop ordered; null while only Apple knows of the order.';
-COMMENT ON COLUMN appstore.orders.bundle_id IS 'The app that the shop ordered for; null for any app.';
-COMMENT ON COLUMN appstore.orders.paid_product_id IS 'The product that was bought.';
-COMMENT ON COLUMN appstore.orders.paid_at IS 'purchaseDate of the transaction that pays it.';
-COMMENT ON COLUMN appstore.orders.reason IS 'Why a transaction that names this order does not pay it.';
-COMMENT ON COLUMN appstore.orders.period_no IS 'The period that pays the order; equal to order_no where no token pays.';
-COMMENT ON COLUMN appstore.orders.transaction_id IS 'The least transaction of the period that pays the order.';
--- The order with a token that a period pays; an order without a token is found by its number.
-CREATE INDEX orders_by_period ON appstore.orders (period_no) WHERE order_no <> period_no;
--- The shop's orders for a user, by time. The orders of periods are found through the user's contracts.
-CREATE INDEX orders_by_user ON appstore.orders (user_id, ordered_at, order_no) WHERE ordered_at IS NOT NULL;
--- Orders of a contract that were given out as tokens: few beside its renewals. The condition is not that of orders_by_period: a plan that
--- was made while the table was empty could otherwise look for a period by reading this whole index.
-CREATE INDEX orders_by_token_of_contract ON appstore.orders (original_transaction_id) WHERE (order_no = period_no) IS FALSE;
--- Paid orders without a user: few, and found without reading all orders.
-CREATE INDEX orders_without_user ON appstore.orders (environment, original_transaction_id)
-    WHERE user_id IS NULL AND status IN ('paid', 'partly_refunded');
+COMMENT ON TABLE appstore.token_orders IS
+    'Orders whose number a client gives as appAccountToken: made by the shop, or named by a purchase only. appstore.orders has all orders.';
+COMMENT ON COLUMN appstore.token_orders.user_id IS 'The user for whom the shop made the order; null while only Apple knows of it.';
+COMMENT ON COLUMN appstore.token_orders.ordered_at IS 'When the shop made the order; null while only Apple knows of it.';
+COMMENT ON COLUMN appstore.token_orders.status IS 'pending, paid, partly_refunded (a part of the price) or refunded.';
+COMMENT ON COLUMN appstore.token_orders.product_id IS 'The product that the shop ordered; null while only Apple knows of the order.';
+COMMENT ON COLUMN appstore.token_orders.bundle_id IS 'The app that the shop ordered for; null for any app.';
+COMMENT ON COLUMN appstore.token_orders.paid_product_id IS 'The product that was bought.';
+COMMENT ON COLUMN appstore.token_orders.paid_at IS 'purchaseDate of the transaction that pays it.';
+COMMENT ON COLUMN appstore.token_orders.reason IS 'Why a transaction that names this order does not pay it.';
+COMMENT ON COLUMN appstore.token_orders.period_no IS 'The purchase that pays the order.';
+COMMENT ON COLUMN appstore.token_orders.transaction_id IS 'The first transaction of the purchase that pays the order.';
+-- The orders that a purchase pays.
+CREATE INDEX token_orders_by_period ON appstore.token_orders (period_no) WHERE period_no IS NOT NULL;
+CREATE INDEX token_orders_by_contract ON appstore.token_orders (original_transaction_id) WHERE original_transaction_id IS NOT NULL;
+-- The shop's orders for a user, by time. The orders of purchases without a token are found through the user's contracts.
+CREATE INDEX token_orders_by_user ON appstore.token_orders (user_id, ordered_at, order_no) WHERE ordered_at IS NOT NULL;
 -- Orders that a transaction named and did not pay.
-CREATE INDEX orders_not_paid ON appstore.orders (environment, order_no) WHERE reason IS NOT NULL;
+CREATE INDEX token_orders_not_paid ON appstore.token_orders (environment, order_no) WHERE reason IS NOT NULL;
 
 CREATE TABLE appstore.ownership_claims (
     environment             appstore.environment NOT NULL,
@@ -190,6 +186,8 @@ COMMENT ON COLUMN appstore.contracts.is_contested IS
     'The contract has a client post, a V1 register or a later token, or two purchases that run at once, or copies of the current one: a new renewal '
     'may change more than the newest purchase.';
 CREATE INDEX contracts_by_user ON appstore.contracts (user_id) WHERE user_id IS NOT NULL;
+-- appstore.unmatched: purchases without a user are found through their contracts.
+CREATE INDEX contracts_without_user ON appstore.contracts (environment, original_transaction_id) WHERE user_id IS NULL;
 
 CREATE TABLE appstore.effect_log (
     effect_id               uuid        NOT NULL PRIMARY KEY,

@@ -7,7 +7,7 @@ DECLARE
 BEGIN
     FOREACH v_table IN ARRAY ARRAY[
         'outcome_history', 'event_contracts', 'seen_notifications', 'transactions', 'posted_types', 'v1_renewals', 'refund_requests',
-        'consumption_obligations', 'client_posts', 'user_tokens', 'forgotten_users', 'orders', 'ownership_claims', 'owner_links', 'contracts',
+        'consumption_obligations', 'client_posts', 'user_tokens', 'forgotten_users', 'token_orders', 'ownership_claims', 'owner_links', 'contracts',
         'effect_log', 'outbox', 'consents',
         'consumption_decisions', 'consumption_counted', 'audit_log', 'told_access', 'told_orders', 'open_deliveries', 'delivery_attempts',
         'history_records', 'history_windows', 'reconcile_watches', 'reconcile_questions', 'import_items', 'customer_revisions'] LOOP

@@ -15,16 +15,20 @@ SELECT first.environment,
        u.transaction_id, first.original_transaction_id, u.paid_product_id AS product_id, u.paid_at AS purchase_date,
        named.product_id AS ordered_product_id, named.bundle_id AS ordered_bundle_id, first.periods
 FROM (
-    -- Grouped in the order of the index, so that a LIMIT ends it early. An aggregate with an order would have all rows sorted for it.
-    SELECT o.environment, o.original_transaction_id, count(*) AS periods
-    FROM appstore.orders AS o
-    WHERE o.user_id IS NULL AND o.status IN ('paid', 'partly_refunded')
-    GROUP BY o.environment, o.original_transaction_id
+    -- A purchase has no user exactly while nothing claims its contract. In the order of an index, so that a LIMIT ends it early.
+    SELECT m.environment, m.original_transaction_id, paid.periods
+    FROM appstore.contracts AS m
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS periods FROM appstore.orders AS o
+        WHERE o.original_transaction_id = m.original_transaction_id AND o.environment = m.environment
+          AND o.status IN ('paid', 'partly_refunded')
+    ) AS paid
+    WHERE m.user_id IS NULL AND paid.periods > 0
 ) AS first
 CROSS JOIN LATERAL (
     SELECT o.* FROM appstore.orders AS o
     WHERE o.original_transaction_id = first.original_transaction_id AND o.environment = first.environment
-      AND o.user_id IS NULL AND o.status IN ('paid', 'partly_refunded')
+      AND o.status IN ('paid', 'partly_refunded')
     ORDER BY o.order_no = o.period_no, o.paid_at, length(o.transaction_id), o.transaction_id LIMIT 1
 ) AS u
 LEFT JOIN LATERAL (
@@ -32,14 +36,14 @@ LEFT JOIN LATERAL (
     WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0
 ) AS t ON true
 LEFT JOIN LATERAL (
-    SELECT n.order_no, n.user_id, n.product_id, n.bundle_id, n.ordered_at FROM appstore.orders AS n
+    SELECT n.order_no, n.user_id, n.product_id, n.bundle_id, n.ordered_at FROM appstore.token_orders AS n
     WHERE n.order_no = t.first_token AND n.environment = u.environment AND u.order_no = u.period_no OFFSET 0
 ) AS named ON true
 UNION ALL
 -- 2. Orders whose payment belongs to another user: another product was bought than the ordered one.
 SELECT n.environment, CASE WHEN n.product_id <> t.product_id THEN 'product_mismatch' ELSE 'bundle_mismatch' END, 'link_owner_or_refund',
        n.order_no, n.user_id, owner.user_id, t.transaction_id, t.original_transaction_id, t.product_id, t.purchase_date, n.product_id, n.bundle_id, 1
-FROM appstore.orders AS n
+FROM appstore.token_orders AS n
 CROSS JOIN LATERAL (
     SELECT t.* FROM appstore.transactions AS t
     WHERE t.first_token = n.order_no AND t.environment = n.environment AND t.is_purchased

@@ -107,7 +107,7 @@ extension EndToEndInterfaces {
             try await sql.execute("ALTER ROLE appstore_viewer SET statement_timeout = '1h'")
             try await sql.execute("REVOKE EXECUTE ON FUNCTION appstore.settle FROM appstore_worker")
             try await sql.execute("UPDATE appstore.outcomes SET result = 'failed', reason = 'statement_timeout'")
-            try await sql.execute("CREATE INDEX by_hand ON appstore.orders (user_id)")
+            try await sql.execute("CREATE INDEX by_hand ON appstore.token_orders (user_id)")
             let changed = try await examine(viewer)
             #expect(changed.ending == .exit(2))
             // The worker may have noticed already, too.

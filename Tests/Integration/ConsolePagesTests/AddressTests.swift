@@ -30,7 +30,7 @@ struct AddressTests {
             VALUES ('Production', '701', '701', 'com.example.shop', 'pro.monthly', 'Auto-Renewable Subscription', now() - interval '3 days',
                     now() + interval '27 days', 'PURCHASED', now(), now(), '\\x01', gen_random_uuid(), true);
             SELECT appstore.derive_ledger('Production', ARRAY['701'], ARRAY['701']);
-            INSERT INTO appstore.orders (environment, order_no, user_id, product_id, ordered_at)
+            INSERT INTO appstore.token_orders (environment, order_no, user_id, product_id, ordered_at)
             VALUES ('Production', '00000000-0000-4000-8000-000000000002', '701', 'pro.monthly', now());
             """
         try await ConsoleScene.run(contract) { scene in

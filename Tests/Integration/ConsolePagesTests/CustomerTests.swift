@@ -86,9 +86,6 @@ struct CustomerTests {
             SELECT 'Production', (1000 + n)::text, '700', 'com.example.shop', 'pro.weekly', at, at + interval '7 days', at, at, '\\x01',
                    md5(n::text)::uuid, true, md5(n::text)::uuid, 1990, 'EUR'
             FROM generate_series(1, 830) AS n CROSS JOIN LATERAL (SELECT now() - n * interval '7 days' AS at) AS t;
-            INSERT INTO appstore.orders (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id, paid_at)
-            SELECT 'Production', t.period_no, 'alice', 'paid', t.period_no, t.transaction_id, '700', t.purchase_date
-            FROM appstore.transactions AS t WHERE t.product_id = 'pro.weekly';
             INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id)
             SELECT t.period_no, 'Production', 'granted', t.transaction_id, 700, t.purchase_date, '700', t.transaction_id
             FROM appstore.transactions AS t WHERE t.product_id = 'pro.weekly';

@@ -17,7 +17,7 @@ struct HostileTextTests {
             try await scene.database.run(
                 "UPDATE appstore.outcomes SET reason = \(text), last_error = \(text), notification_type = \(text), bundle_id = \(text) WHERE event_id IN (100, 700)"
             )
-            try await scene.database.run("UPDATE appstore.orders SET user_id = \(user), product_id = \(text)")
+            try await scene.database.run("UPDATE appstore.token_orders SET user_id = \(user), product_id = \(text)")
             try await scene.database.run("UPDATE appstore.transactions SET product_id = \(text), currency = \(text), storefront = \(text)")
             try await scene.database.run("UPDATE appstore.contracts SET user_id = \(user), product_id = \(text)")
             try await scene.database.run("UPDATE appstore.ownership_claims SET user_id = \(user)")

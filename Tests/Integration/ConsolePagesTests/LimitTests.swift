@@ -28,7 +28,7 @@ struct LimitTests {
             INSERT INTO appstore.event_contracts (environment, original_transaction_id, event_id) SELECT 'Production', 'c' || n, 700 FROM rows(120);
             INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, bundle_id, product_id)
             SELECT 'Production', 'c' || n, 'alice', wide(), wide() FROM rows(120);
-            INSERT INTO appstore.orders (environment, order_no, user_id, product_id, ordered_at)
+            INSERT INTO appstore.token_orders (environment, order_no, user_id, product_id, ordered_at)
             SELECT 'Production', gen_random_uuid(), 'alice', wide(), now() - n * interval '1 minute' FROM rows(120);
             INSERT INTO appstore.refund_requests (environment, notification_uuid, kind, transaction_id, original_transaction_id, reason, signed_date)
             SELECT 'Production', gen_random_uuid(), 'asked', '700', '700', wide(), now() FROM rows(120);

@@ -96,7 +96,7 @@ struct CommandLockTests {
 
     @Test func `a period is refunded while its user is forgotten`() async throws {
         try await ForgetScene.with { ledger in
-            try await race(for: "SELECT FROM appstore.orders WHERE transaction_id = '1001' FOR UPDATE", in: ledger) { operator_ in
+            try await race(for: "SELECT FROM appstore.contracts FOR UPDATE", in: ledger) { operator_ in
                 _ = try await operator_.execute("SELECT appstore.forget(\(ForgetScene.name))")
             } second: { worker in
                 _ = try await worker.execute(Charge("1001", onDay: 30).with { $0.revocationDay = 31 }.statement)

@@ -89,16 +89,6 @@ extension TestLedger {
                  LATERAL (VALUES (false, (100000 + n)::text), (true, NULL)) AS post (is_receipt, transaction_id)
             """
         )
-        try await run(
-            """
-            INSERT INTO appstore.orders (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
-                                         paid_product_id, paid_at)
-            SELECT t.environment, t.period_no, 'user-' || t.transaction_id, 'paid', t.period_no, t.transaction_id,
-                   t.original_transaction_id, t.product_id, t.purchase_date
-            FROM appstore.transactions AS t
-            WHERE t.transaction_id::bigint BETWEEN \(100_000 + customers.lowerBound) AND \(100_000 + customers.upperBound)
-            """
-        )
     }
 
     /// A request for each transaction, which the shop has answered or Apple has decided.

@@ -62,7 +62,7 @@ struct StateDigestTests {
         "UPDATE appstore.contracts SET renewal_status = 3",
         "UPDATE appstore.contracts SET eligible_win_back_offer_ids = '[]'",
         "UPDATE appstore.refund_requests SET reason = ''",
-        "UPDATE appstore.orders SET user_id = 'dora' WHERE transaction_id = '1001'",
+        "UPDATE appstore.token_orders SET user_id = 'dora'",
         "UPDATE appstore.ownership_claims SET effective_at = effective_at + interval '1 microsecond'",
         "UPDATE appstore.contracts SET access_until = 'infinity'",
         "UPDATE appstore.contracts SET product_type = NULL",
@@ -82,7 +82,7 @@ struct StateDigestTests {
         try await play(steps) { ledger in
             let before = try await ledger.digest()
             for change in [
-                "UPDATE appstore.orders SET ordered_at = ordered_at + interval '1 day'",
+                "UPDATE appstore.token_orders SET ordered_at = ordered_at + interval '1 day'",
                 "UPDATE appstore.transactions SET left_contract = '9'",
                 "UPDATE appstore.effect_log SET event_id = 8, recorded_at = now(), user_id = 'dora', order_no = gen_random_uuid()",
             ] {

@@ -10,7 +10,7 @@ struct TimelineTests {
     @Test func `a contract's timeline is in order, with both times`() async throws {
         try await TestLedger.with { ledger in
             try await ledger.makeOrder(token, user: "anna")
-            try await ledger.run("UPDATE appstore.orders SET ordered_at = \(timestamp(-0.5))")
+            try await ledger.run("UPDATE appstore.token_orders SET ordered_at = \(timestamp(-0.5))")
             try await ledger.put(Charge("1000", onDay: 0, token: token))
             try await ledger.happen("granted", key: "1000/51000", of: "1000", onDay: 0, by: 1, learnedOnDay: 0.1)
             try await ledger.submit("1000", by: "anna", onDay: 0)
@@ -36,7 +36,7 @@ struct TimelineTests {
             try await ledger.put(Charge("1000", onDay: 0, token: token))
             try await ledger.happen("granted", key: "1000/51000", of: "1000", onDay: 0, by: 1, learnedOnDay: 0.1)
             try await ledger.makeOrder(token, user: "anna")
-            try await ledger.run("UPDATE appstore.orders SET ordered_at = \(timestamp(2))")
+            try await ledger.run("UPDATE appstore.token_orders SET ordered_at = \(timestamp(2))")
             #expect(
                 try await ledger.story("order_paid", "order_made") == ["0 2 order_paid 1000 anna: price=9.99 EUR", "2 2 order_made - anna"]
             )

@@ -35,7 +35,7 @@ struct MergeLockTests {
             try await ledger.merge(renewal, renewals: [Facts.subscription("1000", signedDate: Facts.day(30), status: .active)])
 
             let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
-            try await holder.runScript("BEGIN; SELECT FROM appstore.orders WHERE order_no = '\(token.uuidString)' FOR UPDATE")
+            try await holder.runScript("BEGIN; SELECT FROM appstore.token_orders WHERE order_no = '\(token.uuidString)' FOR UPDATE")
             async let first: Void = ledger.merge(
                 purchase,
                 renewals: [Facts.subscription("1000", signedDate: Facts.day(1), status: .active)]
@@ -68,7 +68,7 @@ struct MergeLockTests {
             try await ledger.merge(renewal)
 
             let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
-            try await holder.runScript("BEGIN; SELECT FROM appstore.orders WHERE order_no = '\(token.uuidString)' FOR UPDATE")
+            try await holder.runScript("BEGIN; SELECT FROM appstore.token_orders WHERE order_no = '\(token.uuidString)' FOR UPDATE")
             async let first = ledger.mergeRepeating(purchase)
             try await ledger.database.awaitLockWaiters(1)
             async let second = ledger.mergeRepeating(renewal.with { ($0.signedDay, $0.revocationDay) = (40, 39) })
@@ -187,7 +187,7 @@ struct MergeLockTests {
                 "SELECT appstore.lock_found_contracts('Production', '{2000,1000}')"
             ),
             (
-                "INSERT INTO appstore.orders (environment, order_no) VALUES ('Production', '00000000-0000-4000-8000-000000000001')",
+                "INSERT INTO appstore.token_orders (environment, order_no) VALUES ('Production', '00000000-0000-4000-8000-000000000001')",
                 """
                 SELECT appstore.lock_found_orders(
                     'Production', '{00000000-0000-4000-8000-000000000000,00000000-0000-4000-8000-000000000001}')
@@ -247,7 +247,7 @@ struct MergeLockTests {
                 Facts.Charge("1001", onDay: 0, token: token).with { ($0.contract, $0.environment) = ("1001", .sandbox) },
             ]
             let holder = try await Connection.open(ConnectionOptions(ledger.database.url()), logger: .silent)
-            try await holder.runScript("BEGIN; SELECT FROM appstore.orders FOR UPDATE")
+            try await holder.runScript("BEGIN; SELECT FROM appstore.token_orders FOR UPDATE")
             async let merged = ledger.merge(ledger.events(charges))
             try await ledger.database.awaitLockWaiters(1)
             async let made: Void = ledger.createOrder(token, user: "anna")

@@ -15,7 +15,7 @@ extension PlanCase {
             for customer in keys {
                 let rows = try await pool.withConnection {
                     try await $0.query(
-                        "SELECT * FROM appstore.orders WHERE user_id = \("user \(customer)") AND ordered_at IS NOT NULL"
+                        "SELECT * FROM appstore.user_orders WHERE user_id = \("user \(customer)") AND ordered_at IS NOT NULL"
                     )
                 }
                 #expect(!rows.isEmpty)

@@ -52,9 +52,9 @@ enum PlanScene {
         SELECT 'Production', n::text, n::text, 'b', 'p', 'Auto-Renewable Subscription', '2026-01-02', '2026-02-01', '2026-01-02', '\\x01',
                '2026-01-02', no(n + 1000000), no(n + 1000000), no(n + 2000000), true, no(n + 1000000)
         FROM customers(n);
-        INSERT INTO appstore.orders (environment, order_no, user_id, product_id, ordered_at)
+        INSERT INTO appstore.token_orders (environment, order_no, user_id, product_id, ordered_at)
         SELECT 'Production', no(n), 'user ' || n, 'pro.monthly', '2026-01-01' FROM customers(n);
-        INSERT INTO appstore.orders (environment, order_no, status, period_no, transaction_id, original_transaction_id, paid_at)
+        INSERT INTO appstore.token_orders (environment, order_no, status, period_no, transaction_id, original_transaction_id, paid_at)
         SELECT 'Production', no(n + 1000000), 'paid', no(n + 2000000), n::text, n::text, '2026-01-02' FROM customers(n);
         INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, bundle_id, product_id, product_type, status, will_renew,
             current_transaction_id, current_period_start, current_period_end, access_until, renewal_status, auto_renew_status,

@@ -27,7 +27,7 @@ struct ReplicaIdentityTests {
     @Test func `a table without a primary key is found`() async throws {
         let database = try await InboxDatabase.make()
         try await database.withConnection { connection in
-            try await connection.runScript("CREATE TABLE appstore.copied (LIKE appstore.orders)")
+            try await connection.runScript("CREATE TABLE appstore.copied (LIKE appstore.token_orders)")
         }
         #expect(try await database.lines(Self.withoutKey) == ["appstore.copied"])
     }

@@ -22,7 +22,7 @@ struct ServerLogTests {
     @Test func `an error of a constraint prints no personal data`() async throws {
         let cluster = try await TestCluster.startPrivate()
         let database = try await InboxDatabase.make(in: cluster)
-        try await database.run("ALTER TABLE appstore.inbox ADD CHECK (false); ALTER TABLE appstore.orders ADD CHECK (false)")
+        try await database.run("ALTER TABLE appstore.inbox ADD CHECK (false); ALTER TABLE appstore.token_orders ADD CHECK (false)")
         for (role, statement) in Self.refused {
             let error = try await database.withConnection(user: role) { connection in
                 try await connection.runScript("SET default_transaction_read_only = off")

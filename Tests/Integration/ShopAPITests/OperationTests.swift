@@ -90,7 +90,7 @@ struct OperationTests {
         )
         try await database.change(
             """
-            CREATE TRIGGER raise_conflict BEFORE INSERT ON appstore.orders FOR EACH ROW
+            CREATE TRIGGER raise_conflict BEFORE INSERT ON appstore.token_orders FOR EACH ROW
             EXECUTE FUNCTION public.raise_conflict(\(unsafeRaw: "'\(failures)', '\(state)'"))
             """
         )
@@ -127,7 +127,7 @@ struct OperationTests {
             _ = try await api.exchange("POST", "/v1/receipts", key: key, json: receipt)
             _ = try await api.exchange("GET", "/v1/users/ann-the-customer/entitlements", key: key)
             _ = try await api.exchange("GET", "/v1/users/ann-the-customer/nothing", key: key)
-            try await database.change("ALTER TABLE appstore.orders ADD CHECK (user_id <> 'ann-the-customer') NOT VALID")
+            try await database.change("ALTER TABLE appstore.token_orders ADD CHECK (user_id <> 'ann-the-customer') NOT VALID")
             #expect(try await api.exchange("POST", "/v1/orders", key: key, json: Self.order).status == 500)
             #expect(!api.log.text.isEmpty)
             let hash = try #require(APIKey(key.text)).hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()

@@ -74,7 +74,7 @@ struct OrderReadTests {
             try await api.database.addCharge("70", token: UUID(uuidString: numbers[1]))
             // Two of one instant, and a renewal between them and the others.
             try await api.database.change(
-                "UPDATE appstore.orders SET ordered_at = '2026-01-01' WHERE order_no::text = ANY (\(Array(numbers[..<2])))"
+                "UPDATE appstore.token_orders SET ordered_at = '2026-01-01' WHERE order_no::text = ANY (\(Array(numbers[..<2])))"
             )
             try await api.database.change(
                 """

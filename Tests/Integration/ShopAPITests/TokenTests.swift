@@ -77,7 +77,7 @@ struct TokenTests {
             let key = try await api.makeKey()
             try await api.database.addCharge("70")
             let no = "317fbd77-7771-8c18-a332-5c9667f421ef"
-            try await api.database.change("UPDATE appstore.orders SET order_no = \(no)::text::uuid, period_no = \(no)::text::uuid")
+            try await api.database.change("UPDATE appstore.transactions SET order_no = \(no)::text::uuid, period_no = \(no)::text::uuid")
             for version in [5, 8] {
                 let answer = try await api.exchange("GET", "/v1/orders/317fbd77-7771-\(version)c18-a332-5c9667f421ef", key: key)
                 #expect(try answer.json()["orderNo"]?.text == no)

@@ -38,9 +38,8 @@ extension LedgerFixture {
                     ARRAY(SELECT t.transaction_id FROM appstore.transactions AS t
                           WHERE t.original_transaction_id = ANY (slice.ids) AND t.environment = slice.environment ORDER BY 1),
                     slice.ids,
-                    ARRAY(SELECT o.order_no FROM appstore.orders AS o
-                          WHERE o.original_transaction_id = ANY (slice.ids) AND o.environment = slice.environment
-                            AND o.order_no <> o.period_no ORDER BY 1),
+                    ARRAY(SELECT o.order_no FROM appstore.token_orders AS o
+                          WHERE o.original_transaction_id = ANY (slice.ids) AND o.environment = slice.environment ORDER BY 1),
                     slice.ids)
                 FROM slice
                 """
@@ -49,7 +48,7 @@ extension LedgerFixture {
                 """
                 SELECT appstore.derive_ledger(
                     e.environment, '{}', '{}',
-                    ARRAY(SELECT o.order_no FROM appstore.orders AS o
+                    ARRAY(SELECT o.order_no FROM appstore.token_orders AS o
                           WHERE o.environment = e.environment AND o.original_transaction_id IS NULL ORDER BY 1))
                 FROM unnest(enum_range(NULL::appstore.environment)) AS e (environment)
                 """

@@ -41,7 +41,7 @@ extension Mutation {
         Mutation("a later token is a claim", .function("contract_claims", "t.app_account_token <> t.first_token", becomes: "false")),
         Mutation(
             "a period belongs to the owner at its purchase",
-            .function("period_user", "ORDER BY c.effective_at <= p_purchased_at DESC,", becomes: "ORDER BY c.effective_at IS NOT NULL,")
+            .view("orders", "ORDER BY c.effective_at <= o.paid_at DESC,", becomes: "ORDER BY c.effective_at IS NOT NULL,")
         ),
     ]
 
@@ -83,7 +83,18 @@ extension Mutation {
             "a plain charge is of the current period or begins a new one",
             .function("apply_facts", "t.purchase_date > m.current_period_start AS is_new", becomes: "true AS is_new")
         ),
-        Mutation("an event that pays an order again is not plain", .function("apply_facts", "o.status = 'paid' AND", becomes: "true AND")),
+        Mutation(
+            "an event that pays an order again is not plain",
+            .function("apply_facts", "AND o.status = 'paid'", becomes: "")
+        ),
+        Mutation(
+            "a charge before the first one is not plain",
+            .function("apply_facts", "AND t.purchase_date >= m.started_at", becomes: "")
+        ),
+        Mutation(
+            "a purchase with another transaction is not plain",
+            .function("apply_facts", "o.transaction_id <> c.transaction_id", becomes: "false")
+        ),
     ]
 
     /// What one statement derives of a contract. To derive it again in the general way finds each of them.
@@ -99,10 +110,6 @@ extension Mutation {
         Mutation(
             "a plain charge brings the current period",
             .function("apply_facts", "current_transaction_id = c.transaction_id, ", becomes: "")
-        ),
-        Mutation(
-            "a plain charge brings its order the user",
-            .function("apply_facts", "r.period_no, r.user_id, 'paid'", becomes: "r.period_no, NULL, 'paid'")
         ),
     ]
 }

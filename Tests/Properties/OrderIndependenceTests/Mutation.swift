@@ -3,6 +3,7 @@ import InboxTesting
 import Ledger
 import Postgres
 import PostgresTesting
+import SQL
 import Testing
 
 /// A rule of the ledger that is broken on purpose.
@@ -11,6 +12,8 @@ struct Mutation: Sendable, CustomTestStringConvertible {
     enum Change: Sendable {
         /// Replaces text in an SQL function.
         case function(String, String, becomes: String)
+        /// Replaces text in the file of a view.
+        case view(String, String, becomes: String)
         /// A trigger that changes each updated row of the transactions' register.
         case trigger(String)
         /// A trigger that changes each row inserted into the named table.
@@ -31,9 +34,9 @@ struct Mutation: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rule }
 
-    /// The function does not contain the text: the mutation must be updated.
+    /// The function or view does not contain the text: the mutation must be updated.
     struct TextNotFound: Error {
-        let function: String
+        let name: String
         let text: String
     }
 
@@ -48,8 +51,12 @@ struct Mutation: Sendable, CustomTestStringConvertible {
                     """
                 )
                 let definition = try #require(rows.first).decode(0, as: String.self)
-                guard definition.contains(right) else { throw TextNotFound(function: name, text: right) }
+                guard definition.contains(right) else { throw TextNotFound(name: name, text: right) }
                 try await connection.runScript(definition.replacingOccurrences(of: right, with: wrong))
+            case .view(let name, let right, let wrong):
+                let file = try #require(SchemaManifest().views.first { $0.name == "views/" + name })
+                guard file.text.contains(right) else { throw TextNotFound(name: name, text: right) }
+                try await connection.runScript(file.text.replacingOccurrences(of: right, with: wrong))
             case .trigger(let body): try await addTrigger("BEFORE UPDATE ON appstore.transactions", body, connection)
             case .insertion(let table, let body): try await addTrigger("BEFORE INSERT ON appstore.\(table)", body, connection)
             case .facts, .forgedReceipts: break

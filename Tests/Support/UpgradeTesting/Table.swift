@@ -4,6 +4,8 @@ extension VersionTwo {
     /// A table with facts or commands, which both versions have.
     struct Table {
         let name: String
+        /// Its name in this version.
+        var newName: String?
         /// Columns that version 2 fills by itself.
         var derived: [String] = []
         var condition = "true"
@@ -24,6 +26,7 @@ extension VersionTwo {
             Table(name: "event_contracts"),
             Table(
                 name: "orders",
+                newName: "token_orders",
                 derived: [
                     "status", "reason", "period_no", "transaction_id", "original_transaction_id", "web_order_line_item_id",
                     "paid_product_id",
@@ -36,7 +39,7 @@ extension VersionTwo {
 
         func copy(from source: Connection, to target: Connection) async throws {
             let rows = try await source.query(
-                "SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]')::text AS rows FROM appstore.\(identifier: name) AS t WHERE \(unsafeRaw: condition)"
+                "SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]')::text AS rows FROM appstore.\(identifier: newName ?? name) AS t WHERE \(unsafeRaw: condition)"
             )
             let text: String = try rows[0].decode("rows")
             let columns = try await target.query(

@@ -24,7 +24,7 @@ BEGIN
         INSERT INTO appstore.tells (kind, environment, ref)
         SELECT 'effect', e.environment, e.effect_id::text FROM appstore.effect_log AS e ORDER BY e.occurred_at, e.event_id, e.effect_id;
         INSERT INTO appstore.tells (kind, environment, ref)
-        SELECT 'order', o.environment, o.order_no::text FROM appstore.orders AS o
+        SELECT 'order', o.environment, o.order_no::text FROM appstore.token_orders AS o
         WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending' ORDER BY o.paid_at, o.order_no;
         INSERT INTO appstore.tells (kind, environment, ref)
         SELECT 'contract', m.environment, m.original_transaction_id FROM appstore.contracts AS m
@@ -36,7 +36,7 @@ BEGIN
         CROSS JOIN LATERAL appstore.access_of(m.environment, m.original_transaction_id, v_now) AS a
         WHERE m.user_id IS NOT NULL;
         INSERT INTO appstore.told_orders (environment, order_no, status, changes)
-        SELECT o.environment, o.order_no, o.status, 0 FROM appstore.orders AS o WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending';
+        SELECT o.environment, o.order_no, o.status, 0 FROM appstore.token_orders AS o WHERE o.ordered_at IS NOT NULL AND o.status <> 'pending';
     END IF;
     INSERT INTO appstore.audit_log (at, actor, action, event_ids, details)
     VALUES (v_now, appstore.actor(), 'enable_feed', '{}', jsonb_build_object('generation', v_generation, 'with_past', with_past));

@@ -16,7 +16,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         UNION
         SELECT before.period_no
         FROM charge CROSS JOIN LATERAL (
-            SELECT o.period_no FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
+            SELECT o.period_no FROM appstore.token_orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
         ) AS before
         WHERE charge.order_no <> charge.period_no AND before.period_no IS NOT NULL
     ), named AS MATERIALIZED (
@@ -27,18 +27,10 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         FROM charge CROSS JOIN LATERAL (VALUES (charge.first_token), (charge.left_token), (charge.app_account_token)) AS named (order_no)
         WHERE named.order_no IS NOT NULL AND (charge.is_purchased OR charge.token_changed)
         UNION
-        -- Those that the shop has not made have the user of their contract.
-        SELECT unmade.order_no
-        FROM unnest(p_contract_ids) AS contract (id) CROSS JOIN LATERAL (
-            SELECT o.order_no, o.ordered_at FROM appstore.orders AS o
-            WHERE o.original_transaction_id = contract.id AND o.environment = p_environment AND (o.order_no = o.period_no) IS FALSE OFFSET 0
-        ) AS unmade
-        WHERE unmade.ordered_at IS NULL
-        UNION
         SELECT paid.order_no
         FROM moved CROSS JOIN LATERAL (
-            SELECT o.order_no FROM appstore.orders AS o
-            WHERE o.period_no = moved.order_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0
+            SELECT o.order_no FROM appstore.token_orders AS o
+            WHERE o.period_no = moved.order_no AND o.environment = p_environment OFFSET 0
         ) AS paid
         UNION -- A copy names an order as long as the first transaction of its purchase is not known.
         SELECT copy.first_token
@@ -51,7 +43,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT named.order_no, ordered.period_no AS paid_before, payer.period_no AS paid_now, ordered.original_transaction_id AS contract_before
         FROM named
         LEFT JOIN LATERAL (
-            SELECT o.period_no, o.original_transaction_id FROM appstore.orders AS o WHERE o.order_no = named.order_no AND o.environment = p_environment OFFSET 0
+            SELECT o.period_no, o.original_transaction_id FROM appstore.token_orders AS o
+            WHERE o.order_no = named.order_no AND o.environment = p_environment OFFSET 0
         ) AS ordered ON true
         LEFT JOIN LATERAL appstore.payer(p_environment, named.order_no) AS payer ON true
         WHERE ordered.period_no IS NULL OR ordered.period_no IS DISTINCT FROM payer.period_no
@@ -142,5 +135,5 @@ LANGUAGE sql STABLE ROWS 1 AS $$
                  WHERE NOT charge.is_purchased OR charge.token_changed)
 $$;
 COMMENT ON FUNCTION appstore.affected_rows IS
-    'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, whose '
-    'order may differ; contracts; claimed, contracts whose claims may differ; shared, contracts of charges of family members.';
+    'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, '
+    'purchases whose order may differ; contracts; claimed, contracts whose claims may differ; shared, contracts of charges of family members.';

@@ -29,7 +29,7 @@ BEGIN
                     WHEN t.transaction_id = m.current_transaction_id
                         THEN t.purchase_date = m.current_period_start AND (t.expires_date < m.current_period_end) IS NOT TRUE
                              AND m.revoked_at IS NULL
-                    ELSE t.purchase_date < m.current_period_start AND m.revoked_at IS NULL
+                    ELSE t.purchase_date < m.current_period_start AND t.purchase_date >= m.started_at AND m.revoked_at IS NULL
                          AND (t.expires_date > m.current_period_start) IS NOT TRUE END AS fits
         FROM (SELECT unnest(p_candidates) AS id, unnest(p_candidate_contracts) AS contract) AS moved
         CROSS JOIN LATERAL (
@@ -47,57 +47,42 @@ BEGIN
             WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = p_environment
               AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL OFFSET 0
         ) AS m
-    ), renewed AS MATERIALIZED (
-        -- 2. Of these, new periods. The token, if there is one, is that of the contract's own order, paid by an earlier period, or a user's
-        --    that the purchase before it had (see appstore.contract_claims), and the period has no order yet.
-        SELECT c.* FROM candidate AS c
-        WHERE c.is_new AND c.fits AND c.order_no = c.period_no
-          AND (c.first_token IS NULL OR EXISTS (
-                   SELECT FROM appstore.orders AS o
-                   WHERE o.order_no = c.first_token AND o.environment = p_environment
-                     AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
-               OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
-                   SELECT before.first_token FROM appstore.transactions AS before
-                   WHERE before.original_transaction_id = c.original_transaction_id AND before.environment = p_environment
-                     AND before.purchase_date < c.purchase_date AND before.first_token IS NOT NULL AND before.is_purchased
-                     AND NOT appstore.is_copy(before.environment, before.transaction_id, before.original_transaction_id, before.period_no,
-                                              before.is_subscription, before.product_type)
-                   ORDER BY before.purchase_date DESC, before.expires_date DESC NULLS LAST, length(before.transaction_id) DESC,
-                            before.transaction_id DESC LIMIT 1))
-          AND NOT EXISTS (SELECT FROM appstore.orders AS o
-                          WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.order_no <> o.period_no OFFSET 0)
-    ), ordered AS (
-        INSERT INTO appstore.orders (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
-                                     web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
-        SELECT p_environment, r.period_no, r.user_id, 'paid', r.period_no, r.transaction_id, r.original_transaction_id,
-               r.web_order_line_item_id, r.product_id, r.purchase_date, r.quantity, r.price, r.currency
-        FROM renewed AS r ORDER BY r.period_no
-        ON CONFLICT (order_no, environment) DO NOTHING
-        RETURNING transaction_id
-    ), unchanged AS MATERIALIZED (
-        -- 3. Known periods whose order would not change.
-        SELECT c.*, o.user_id AS order_user FROM candidate AS c
-        CROSS JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o
-            WHERE o.order_no = c.order_no AND o.environment = p_environment AND o.status = 'paid' AND o.period_no = c.period_no
-              AND o.transaction_id = c.transaction_id AND o.original_transaction_id = c.original_transaction_id
-              AND o.paid_product_id = c.product_id AND o.paid_at = c.purchase_date
-              AND (o.web_order_line_item_id, o.quantity, o.price, o.currency)
-                  IS NOT DISTINCT FROM (c.web_order_line_item_id, c.quantity, c.price, c.currency) OFFSET 0
-        ) AS o
-        WHERE NOT c.is_new AND c.fits
     ), plain AS MATERIALIZED (
-        SELECT r.transaction_id, r.original_transaction_id, r.web_order_line_item_id, r.order_no, r.user_id, r.is_new, r.product_id,
-               r.product_type, r.purchase_date, r.expires_date, r.first_signed_date, r.current_transaction_id, r.renewal_status,
-               r.auto_renew_status, r.renewal_signed_date, r.renewal_date, r.grace_period_expires_date, r.contract_row
-        FROM renewed AS r
-        UNION ALL
-        SELECT u.transaction_id, u.original_transaction_id, u.web_order_line_item_id, u.order_no, appstore.owner_of(u.order_user, u.user_id),
-               u.is_new, u.product_id, u.product_type, u.purchase_date, u.expires_date, u.first_signed_date, u.current_transaction_id,
-               u.renewal_status, u.auto_renew_status, u.renewal_signed_date, u.renewal_date, u.grace_period_expires_date, u.contract_row
-        FROM unchanged AS u
+        -- 2. Of these, those whose purchase has no other transaction, and whose order is that of the purchase itself, or one that it pays already.
+        --    A token in the first case is that of the contract's own order, which an earlier purchase pays, or a user's that the purchase before it
+        --    had (see appstore.contract_claims).
+        SELECT c.transaction_id, c.original_transaction_id, c.web_order_line_item_id, c.order_no,
+               CASE WHEN c.is_new THEN c.user_id ELSE appstore.owner_of(o.user_id, c.user_id) END AS user_id, c.is_new, c.product_id,
+               c.product_type, c.purchase_date, c.expires_date, c.first_signed_date, c.current_transaction_id, c.renewal_status,
+               c.auto_renew_status, c.renewal_signed_date, c.renewal_date, c.grace_period_expires_date, c.contract_row
+        FROM candidate AS c
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o
+            WHERE o.order_no = c.order_no AND o.environment = p_environment AND NOT c.is_new OFFSET 0
+        ) AS o ON true
+        WHERE c.fits
+          AND NOT EXISTS (SELECT FROM appstore.transactions AS o
+                          WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.transaction_id <> c.transaction_id OFFSET 0)
+          AND CASE WHEN c.order_no = c.period_no
+                   THEN c.first_token IS NULL
+                        OR EXISTS (SELECT FROM appstore.token_orders AS o
+                                   WHERE o.order_no = c.first_token AND o.environment = p_environment
+                                     AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
+                        OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
+                            SELECT before.first_token FROM appstore.transactions AS before
+                            WHERE before.original_transaction_id = c.original_transaction_id AND before.environment = p_environment
+                              AND before.purchase_date < c.purchase_date AND before.first_token IS NOT NULL AND before.is_purchased
+                              AND NOT appstore.is_copy(before.environment, before.transaction_id, before.original_transaction_id,
+                                                       before.period_no, before.is_subscription, before.product_type)
+                            ORDER BY before.purchase_date DESC, before.expires_date DESC NULLS LAST, length(before.transaction_id) DESC,
+                                     before.transaction_id DESC LIMIT 1)
+                   ELSE NOT c.is_new
+                        AND EXISTS (SELECT FROM appstore.token_orders AS o
+                                    WHERE o.order_no = c.order_no AND o.environment = p_environment AND o.status = 'paid'
+                                      AND o.period_no = c.period_no
+                                      AND (o.quantity, o.price, o.currency) IS NOT DISTINCT FROM (c.quantity, c.price, c.currency) OFFSET 0) END
     ), current AS (
-        -- 4. The contract's current charge: the plain one, unless that is an earlier period.
+        -- 3. The contract's current charge: the plain one, unless that is an earlier period.
         SELECT p.contract_row, p.renewal_status, p.auto_renew_status, p.renewal_signed_date, p.renewal_date,
                p.grace_period_expires_date, p.transaction_id, p.product_id, p.product_type, p.purchase_date, p.expires_date,
                p.first_signed_date
@@ -153,9 +138,7 @@ BEGIN
         ON CONFLICT (effect_id) DO NOTHING
         RETURNING effect_id
     )
-    SELECT ARRAY(SELECT ordered.transaction_id FROM ordered UNION ALL SELECT unchanged.transaction_id FROM unchanged),
-           ARRAY(SELECT plain.original_transaction_id FROM plain
-                 WHERE NOT plain.is_new OR plain.transaction_id IN (SELECT ordered.transaction_id FROM ordered)),
+    SELECT ARRAY(SELECT plain.transaction_id FROM plain), ARRAY(SELECT plain.original_transaction_id FROM plain),
            ARRAY(SELECT effect.effect_id FROM effect)
     INTO v_done, v_contracts, v_new;
     IF cardinality(v_done) < cardinality(p_transaction_ids) OR cardinality(v_contracts) < cardinality(p_renewals)

@@ -17,7 +17,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT t.transaction_id, named.user_id, t.purchase_date
         FROM appstore.transactions AS t
         CROSS JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o
+            SELECT o.user_id FROM appstore.token_orders AS o
             WHERE o.order_no = t.app_account_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL
             UNION ALL
             SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = t.app_account_token OFFSET 0
@@ -32,10 +32,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         -- 2. order: a user's order was paid by one of the contract's periods.
         SELECT 'order', paid.order_no::text, paid.user_id, paid.paid_at
         FROM (
-            SELECT o.order_no, o.user_id, o.paid_at FROM appstore.orders AS o
-            WHERE o.original_transaction_id = p_contract AND o.environment = p_environment
-              AND (o.order_no = o.period_no) IS FALSE -- the condition of the index, word for word
-              AND o.ordered_at IS NOT NULL OFFSET 0
+            SELECT o.order_no, o.user_id, o.paid_at FROM appstore.token_orders AS o
+            WHERE o.original_transaction_id = p_contract AND o.environment = p_environment AND o.ordered_at IS NOT NULL OFFSET 0
         ) AS paid
         UNION ALL
         -- 3. token: a purchase was made with a user's token. Renewals repeat the token and claim nothing: only a purchase whose token is

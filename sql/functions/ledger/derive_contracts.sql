@@ -3,7 +3,8 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_contracts text[]; -- those that are left
 BEGIN
-    -- 1. Delete contracts without a charge that gives access and without any other fact.
+    -- 1. Delete contracts without a charge that gives access and without any other fact, unless a purchase has no owner: appstore.unmatched finds
+    --    it by its contract.
     WITH deleted AS (
         DELETE FROM appstore.contracts AS m
         WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
@@ -15,6 +16,10 @@ BEGIN
                           WHERE p.original_transaction_id = m.original_transaction_id AND p.environment = p_environment OFFSET 0)
           AND NOT EXISTS (SELECT FROM appstore.owner_links AS l
                           WHERE l.original_transaction_id = m.original_transaction_id AND l.environment = p_environment OFFSET 0)
+          AND (EXISTS (SELECT FROM appstore.ownership_claims AS c
+                       WHERE c.original_transaction_id = m.original_transaction_id AND c.environment = p_environment OFFSET 0)
+               OR NOT EXISTS (SELECT FROM appstore.transactions AS t
+                              WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.is_purchased OFFSET 0))
         RETURNING m.original_transaction_id AS id
     )
     SELECT ARRAY(SELECT unnest(p_contracts) EXCEPT SELECT deleted.id FROM deleted) INTO v_contracts;

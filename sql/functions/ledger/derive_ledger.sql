@@ -64,9 +64,6 @@ BEGIN
     IF cardinality(v_affected.claimed) > 0 THEN
         PERFORM appstore.derive_claims(p_environment, v_affected.claimed);
     END IF;
-    IF cardinality(v_affected.unsure) + cardinality(v_affected.claimed) > 0 THEN
-        PERFORM appstore.derive_token_users(p_environment, v_affected.unsure, v_affected.claimed);
-    END IF;
     IF cardinality(v_affected.shared) > 0 THEN
         -- A family member's charge has no order that says which period it has left. What it has left there may be no copy any longer.
         v_affected.periods := ARRAY(
@@ -82,7 +79,7 @@ BEGIN
             ORDER BY 1);
     END IF;
     IF cardinality(v_affected.periods) > 0 THEN
-        PERFORM appstore.derive_period_orders(p_environment, v_affected.periods, p_transaction_ids);
+        PERFORM appstore.point_to_orders(p_environment, v_affected.periods, p_transaction_ids);
     END IF;
     IF cardinality(v_affected.contracts) > 0 THEN
         PERFORM appstore.derive_contracts(p_environment, v_affected.contracts);

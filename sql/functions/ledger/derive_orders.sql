@@ -1,17 +1,17 @@
--- Orders: which period pays an order with a token, and the orders of paid periods without a token.
+-- Orders: which purchase pays an order with a token, and to which order a transaction points.
 
 CREATE OR REPLACE FUNCTION appstore.derive_token_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     -- 1. Delete orders that the shop did not make and no first token names any more, and their twins: only a later token named them. So
     --    also those of a user's token, which is no order.
-    DELETE FROM appstore.orders AS unmade
+    DELETE FROM appstore.token_orders AS unmade
     WHERE unmade.order_no = ANY (p_tokens) AND unmade.environment = p_environment
-      AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox') AND (unmade.period_no IS NULL OR unmade.order_no <> unmade.period_no)
+      AND (unmade.ordered_at IS NULL OR p_environment = 'Sandbox')
       AND (NOT EXISTS (SELECT FROM appstore.purchases_with(p_environment, unmade.order_no) OFFSET 0)
            OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = unmade.order_no OFFSET 0));
     -- 2. Update the others from their payer.
-    UPDATE appstore.orders AS o
+    UPDATE appstore.token_orders AS o
     SET status = new.status, reason = new.reason, period_no = new.period_no, transaction_id = new.transaction_id,
         original_transaction_id = new.original_transaction_id, web_order_line_item_id = new.web_order_line_item_id,
         paid_product_id = new.product_id, paid_at = new.paid_at, quantity = new.quantity, price = new.price, currency = new.currency
@@ -33,9 +33,9 @@ BEGIN
            new.paid_at, new.quantity, new.price, new.currency);
 END
 $$;
-COMMENT ON FUNCTION appstore.derive_token_orders IS 'Derives the orders with these tokens, whose rows are locked, from the periods that pay them.';
+COMMENT ON FUNCTION appstore.derive_token_orders IS 'Derives the orders with these tokens, whose rows are locked, from the purchases that pay them.';
 
-CREATE OR REPLACE FUNCTION appstore.derive_period_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.point_to_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v_moved   text[];   -- charges whose order differs, or whose mark of a copy
@@ -43,37 +43,6 @@ DECLARE
     v_foreign bigint;   -- those of them that this transaction has not written
     v_had     bigint;
 BEGIN
-    -- 1. Make an order under its own number for every paid period without a token. Its user is the owner of the contract at the purchase.
-    INSERT INTO appstore.orders AS o (environment, order_no, user_id, status, period_no, transaction_id, original_transaction_id,
-                                      web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
-    SELECT p_environment, period.order_no, owner.user_id, paid.status, period.order_no, paid.transaction_id, paid.original_transaction_id,
-           paid.web_order_line_item_id, paid.product_id, paid.paid_at, paid.quantity, paid.price, paid.currency
-    FROM unnest(p_periods) AS period (order_no)
-    CROSS JOIN LATERAL appstore.paid_period(p_environment, period.order_no) AS paid
-    LEFT JOIN LATERAL appstore.period_user(p_environment, paid.original_transaction_id, paid.paid_at) AS owner ON true
-    WHERE NOT EXISTS (
-        SELECT FROM appstore.orders AS by_token
-        WHERE by_token.period_no = period.order_no AND by_token.environment = p_environment AND by_token.order_no <> by_token.period_no OFFSET 0)
-    ORDER BY period.order_no
-    ON CONFLICT (order_no, environment) DO UPDATE
-    SET user_id = excluded.user_id, status = excluded.status, transaction_id = excluded.transaction_id,
-        original_transaction_id = excluded.original_transaction_id, web_order_line_item_id = excluded.web_order_line_item_id,
-        paid_product_id = excluded.paid_product_id, paid_at = excluded.paid_at, quantity = excluded.quantity, price = excluded.price,
-        currency = excluded.currency
-    WHERE (o.user_id, o.status, o.transaction_id, o.original_transaction_id, o.web_order_line_item_id, o.paid_product_id, o.paid_at,
-           o.quantity, o.price, o.currency)
-          IS DISTINCT FROM
-          (excluded.user_id, excluded.status, excluded.transaction_id, excluded.original_transaction_id, excluded.web_order_line_item_id,
-           excluded.paid_product_id, excluded.paid_at, excluded.quantity, excluded.price, excluded.currency);
-    -- 2. Delete such orders of all other periods.
-    DELETE FROM appstore.orders AS needless
-    WHERE needless.order_no = ANY (p_periods) AND needless.environment = p_environment AND needless.period_no = needless.order_no
-      AND (EXISTS (SELECT FROM appstore.orders AS by_token
-                   WHERE by_token.period_no = needless.order_no AND by_token.environment = p_environment
-                     AND by_token.order_no <> by_token.period_no OFFSET 0)
-           OR NOT EXISTS (SELECT FROM appstore.transactions AS t
-                          WHERE t.period_no = needless.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0));
-    -- 3. Point each charge to its order: the one that its own first token names, else the one that its period pays. And mark copies.
     SELECT coalesce(array_agg(charge.transaction_id ORDER BY charge.transaction_id), '{}'),
            coalesce(array_agg(charge.transaction_id) FILTER (WHERE charge.place > 1), '{}'),
            count(*) FILTER (WHERE charge.transaction_id <> ALL (p_transaction_ids))
@@ -103,6 +72,5 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION appstore.derive_period_orders IS
-    'Derives the orders of these periods, points their charges to them and marks copies. p_transaction_ids are the charges that this transaction has '
-    'written.';
+COMMENT ON FUNCTION appstore.point_to_orders IS
+    'Points the transactions of these purchases to their orders, and marks copies. p_transaction_ids are those that this transaction has written.';

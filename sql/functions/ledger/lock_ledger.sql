@@ -43,11 +43,11 @@ DECLARE
     v_personal uuid[];
 BEGIN
     v_personal := ARRAY(SELECT u.token FROM appstore.user_tokens AS u WHERE u.token = ANY (p_tokens) ORDER BY u.token FOR SHARE);
-    INSERT INTO appstore.orders AS o (environment, order_no, user_id, product_id, bundle_id, ordered_at)
+    INSERT INTO appstore.token_orders AS o (environment, order_no, user_id, product_id, bundle_id, ordered_at)
     SELECT p_environment, token.order_no, ordered.user_id, ordered.product_id, ordered.bundle_id, ordered.ordered_at
     FROM unnest(p_tokens) AS token (order_no)
     LEFT JOIN LATERAL (
-        SELECT o.user_id, o.product_id, o.bundle_id, o.ordered_at FROM appstore.orders AS o
+        SELECT o.user_id, o.product_id, o.bundle_id, o.ordered_at FROM appstore.token_orders AS o
         WHERE o.order_no = token.order_no AND o.environment = 'Production' AND p_environment = 'Sandbox' AND o.ordered_at IS NOT NULL
         OFFSET 0
     ) AS ordered ON true
@@ -55,7 +55,7 @@ BEGIN
       AND (p_environment = 'Production'
            OR EXISTS (SELECT FROM appstore.transactions AS t
                       WHERE t.first_token = token.order_no AND t.environment = p_environment AND t.is_purchased OFFSET 0)
-           OR EXISTS (SELECT FROM appstore.orders AS o WHERE o.order_no = token.order_no AND o.environment = p_environment OFFSET 0))
+           OR EXISTS (SELECT FROM appstore.token_orders AS o WHERE o.order_no = token.order_no AND o.environment = p_environment OFFSET 0))
     ORDER BY token.order_no
     ON CONFLICT (order_no, environment) DO UPDATE SET status = o.status WHERE false; -- a lock
 END
@@ -90,7 +90,7 @@ BEGIN
     v_locked := ARRAY(
         SELECT locked.order_no FROM unnest(p_tokens) AS token (order_no)
         CROSS JOIN LATERAL (
-            SELECT o.order_no FROM appstore.orders AS o
+            SELECT o.order_no FROM appstore.token_orders AS o
             WHERE o.order_no = token.order_no AND o.environment = p_environment FOR UPDATE SKIP LOCKED
         ) AS locked);
     IF cardinality(v_locked) < cardinality(p_tokens) THEN

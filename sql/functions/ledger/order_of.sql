@@ -7,16 +7,12 @@ BEGIN
     IF NOT p_is_purchased THEN
         RETURN NULL;
     END IF;
-    SELECT o.order_no INTO v_order FROM appstore.orders AS o
-    WHERE o.period_no = p_period_no AND o.environment = p_environment AND o.order_no <> o.period_no
+    SELECT o.order_no INTO v_order FROM appstore.token_orders AS o
+    WHERE o.period_no = p_period_no AND o.environment = p_environment
     ORDER BY o.order_no IS NOT DISTINCT FROM p_first_token DESC, o.order_no LIMIT 1;
-    IF v_order IS NULL THEN
-        SELECT o.order_no INTO v_order FROM appstore.orders AS o
-        WHERE o.order_no = p_period_no AND o.environment = p_environment AND o.period_no = p_period_no;
-    END IF;
-    RETURN v_order;
+    RETURN coalesce(v_order, p_period_no);
 END
 $$;
 COMMENT ON FUNCTION appstore.order_of IS
-    'The order that a charge of a period points to: the one that its first token names, else the one that the period pays; null for a family '
-    'member''s charge.';
+    'The order that a transaction of a purchase points to: the one that its first token names, else one that the purchase pays, else that of the '
+    'purchase itself; null for a family member''s.';

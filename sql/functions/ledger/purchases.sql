@@ -45,18 +45,23 @@ COMMENT ON FUNCTION appstore.purchase IS
     'A purchase by its number: the constants of its first transaction, which represents it, and the state of the newest statement about any of them. '
     'Those that were bought come before those of family members.';
 
+CREATE OR REPLACE FUNCTION appstore.paid_status(p_revocation_date timestamptz, p_revocation_percentage integer) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN p_revocation_date IS NULL THEN 'paid' WHEN p_revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
+$$;
+COMMENT ON FUNCTION appstore.paid_status IS 'The status of the order of a paid purchase. A refund without a percentage is one of the whole price.';
+
 CREATE OR REPLACE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid)
 RETURNS TABLE (transaction_id text, original_transaction_id text, web_order_line_item_id text, product_id text, paid_at timestamptz,
                quantity integer, price bigint, currency text, status text)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT p.transaction_id, p.original_transaction_id, p.web_order_line_item_id, p.product_id, p.purchase_date, p.quantity, p.price,
-           p.currency,
-           CASE WHEN p.revocation_date IS NULL THEN 'paid' WHEN p.revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
+           p.currency, appstore.paid_status(p.revocation_date, p.revocation_percentage)
     FROM appstore.purchase(p_environment, p_period_no) AS p
     WHERE p.is_purchased
 $$;
 COMMENT ON FUNCTION appstore.paid_period IS
-    'The data of a paid purchase; no row when it was not paid. A refund without a percentage is one of the whole price.';
+    'The data of a paid purchase; no row when it was not paid.';
 
 CREATE OR REPLACE FUNCTION appstore.purchases_with(p_environment appstore.environment, p_token uuid)
 RETURNS TABLE (transaction_id text, period_no uuid, product_id text, bundle_id text, purchase_date timestamptz)
@@ -73,7 +78,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT t.period_no
     FROM appstore.purchases_with(p_environment, p_order_no) AS t
     LEFT JOIN LATERAL (
-        SELECT o.product_id, o.bundle_id FROM appstore.orders AS o WHERE o.order_no = p_order_no AND o.environment = p_environment OFFSET 0
+        SELECT o.product_id, o.bundle_id FROM appstore.token_orders AS o WHERE o.order_no = p_order_no AND o.environment = p_environment OFFSET 0
     ) AS ordered ON true
     WHERE (ordered.product_id IS NULL OR ordered.product_id = t.product_id)
       AND (ordered.bundle_id IS NULL OR ordered.bundle_id = t.bundle_id)
@@ -84,17 +89,3 @@ $$;
 COMMENT ON FUNCTION appstore.payer IS
     'The purchase that pays an order: the first one, by (purchase date, transaction id), of which the first transaction''s first known token names '
     'the order and whose product and app are the ordered ones. The token of a copy pays nothing, nor does a user''s.';
-
-CREATE OR REPLACE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamptz)
-RETURNS TABLE (user_id text)
-LANGUAGE sql STABLE ROWS 1 AS $$
-    SELECT c.user_id
-    FROM appstore.ownership_claims AS c
-    WHERE c.original_transaction_id = p_contract AND c.environment = p_environment
-    ORDER BY c.effective_at <= p_purchased_at DESC,
-             CASE WHEN c.effective_at <= p_purchased_at THEN (c.effective_at, c.kind, c.source_id) END DESC,
-             c.effective_at, c.kind, c.source_id
-    LIMIT 1
-$$;
-COMMENT ON FUNCTION appstore.period_user IS
-    'The user of a period: that of the newest claim at or before its purchase, else of the earliest claim, else none.';

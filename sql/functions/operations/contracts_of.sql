@@ -10,7 +10,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = o
         SELECT m.environment, m.original_transaction_id, true FROM appstore.contracts AS m WHERE m.user_id = contracts_of.user_id
         UNION ALL -- charges that name an order of the user, paid by them or not
         SELECT o.environment, t.original_transaction_id, true
-        FROM appstore.orders AS o
+        FROM appstore.token_orders AS o
         CROSS JOIN LATERAL (
             SELECT t.original_transaction_id FROM appstore.transactions AS t
             WHERE t.first_token = o.order_no AND t.environment = o.environment

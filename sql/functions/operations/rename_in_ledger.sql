@@ -15,8 +15,7 @@ BEGIN
     DELETE FROM appstore.import_tokens AS t WHERE t.user_id = v_user;
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
-    -- 1. Lock in the order of every writer: contracts, posts, users' tokens, orders by token. The orders of periods are written under their contract's lock;
-    --    Sandbox twins of orders are made under an advisory lock, which comes before the rows.
+    -- 1. Lock in the order of every writer: contracts, posts, users' tokens, orders by token. Sandbox twins of orders are made under an advisory lock, which comes before the rows.
     v_contracts := ARRAY(
         SELECT ROW(c.environment, c.original_transaction_id)::appstore.contract_key FROM appstore.contracts_of(v_user) AS c
         ORDER BY c.environment, c.original_transaction_id);
@@ -26,31 +25,18 @@ BEGIN
     PERFORM FROM appstore.client_posts AS p WHERE p.user_id = v_user
     ORDER BY p.original_transaction_id, p.environment, p.is_receipt, p.transaction_id FOR UPDATE;
     PERFORM pg_advisory_xact_lock(hashtextextended(made.order_no::text, 0))
-    FROM (SELECT DISTINCT o.order_no FROM appstore.orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
+    FROM (SELECT DISTINCT o.order_no FROM appstore.token_orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
           ORDER BY o.order_no) AS made;
     UPDATE appstore.user_tokens AS u SET user_id = v_alias
     WHERE u.token = ANY (ARRAY(SELECT u.token FROM appstore.user_tokens AS u WHERE u.user_id = v_user ORDER BY u.token FOR UPDATE));
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     others := others + v_rows;
-    PERFORM FROM appstore.orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
+    PERFORM FROM appstore.token_orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
     ORDER BY o.environment, o.order_no FOR UPDATE;
 
-    -- 2. Write the alias. Orders of periods and effects are found through the contracts.
-    UPDATE appstore.orders AS o SET user_id = v_alias WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL;
-    GET DIAGNOSTICS orders = ROW_COUNT;
-    UPDATE appstore.orders AS o SET user_id = v_alias
-    WHERE o.ctid = ANY (ARRAY(
-        SELECT o.ctid FROM unnest(v_contracts) AS c (environment, id)
-        CROSS JOIN LATERAL (
-            SELECT DISTINCT t.order_no FROM appstore.transactions AS t
-            WHERE t.original_transaction_id = c.id AND t.environment = c.environment
-        ) AS t
-        CROSS JOIN LATERAL (
-            SELECT o.ctid FROM appstore.orders AS o
-            WHERE o.order_no = t.order_no AND o.environment = c.environment AND o.user_id = v_user OFFSET 0
-        ) AS o));
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    orders := orders + v_rows;
+    -- 2. Write the alias. The orders that the shop did not make have it from the claims; effects are found through the contracts.
+    SELECT count(*) INTO orders FROM appstore.user_orders AS o WHERE o.user_id = v_user;
+    UPDATE appstore.token_orders AS o SET user_id = v_alias WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL;
     UPDATE appstore.effect_log AS e SET user_id = v_alias
     WHERE e.ctid = ANY (ARRAY(
         SELECT e.ctid FROM unnest(v_contracts) AS c (environment, id)

@@ -7,7 +7,7 @@ DECLARE
     v_key    appstore.api_keys;
     v_bundle text := api_create_order.bundle_id;
     v_no     uuid := coalesce(requested_no, gen_random_uuid());
-    v_known  appstore.orders;
+    v_known  appstore.token_orders;
     v_result text := 'same';
 BEGIN
     -- Only Apple decides whether a purchase is made in Sandbox; such a purchase gets a twin of the Production order.
@@ -20,7 +20,7 @@ BEGIN
         RETURN QUERY SELECT 'user_token', NULL::appstore.order_state;
         RETURN;
     END IF;
-    SELECT o.* INTO v_known FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production' AND o.ordered_at IS NOT NULL;
+    SELECT o.* INTO v_known FROM appstore.token_orders AS o WHERE o.order_no = v_no AND o.environment = 'Production' AND o.ordered_at IS NOT NULL;
     IF v_known.order_no IS NULL THEN
         PERFORM appstore.create_order(api_create_order.user_id, api_create_order.product_id, v_no, v_bundle);
         v_result := 'made';

@@ -55,7 +55,7 @@ SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan S
 #variable_conflict use_column
 DECLARE
     v_no   uuid;
-    v_made appstore.orders;
+    v_made appstore.token_orders;
 BEGIN
     v_no := coalesce(create_order.order_no, gen_random_uuid());
     PERFORM appstore.check_argument(char_length(user_id) BETWEEN 1 AND 255, 'user_id must have 1 to 255 characters',
@@ -72,12 +72,12 @@ BEGIN
         RAISE EXCEPTION 'order_no % is the token of a user', v_no
             USING ERRCODE = 'unique_violation', HINT = 'Omit order_no to get a new number. Purchases with that token need no order.';
     END IF;
-    INSERT INTO appstore.orders AS o (environment, order_no, user_id, product_id, bundle_id, ordered_at)
+    INSERT INTO appstore.token_orders AS o (environment, order_no, user_id, product_id, bundle_id, ordered_at)
     VALUES ('Production', v_no, create_order.user_id, create_order.product_id, create_order.bundle_id, clock_timestamp())
     ON CONFLICT (order_no, environment) DO UPDATE
     SET user_id = excluded.user_id, product_id = excluded.product_id, bundle_id = excluded.bundle_id, ordered_at = excluded.ordered_at
-    WHERE o.ordered_at IS NULL AND o.order_no IS DISTINCT FROM o.period_no;
-    SELECT o.* INTO v_made FROM appstore.orders AS o WHERE o.order_no = v_no AND o.environment = 'Production';
+    WHERE o.ordered_at IS NULL;
+    SELECT o.* INTO v_made FROM appstore.token_orders AS o WHERE o.order_no = v_no AND o.environment = 'Production';
     IF (v_made.user_id, v_made.product_id, v_made.bundle_id)
        IS DISTINCT FROM (create_order.user_id, create_order.product_id, create_order.bundle_id) THEN
         RAISE EXCEPTION 'order % exists for another user, product or bundle', v_no
@@ -86,9 +86,9 @@ BEGIN
     PERFORM appstore.derive_ledger('Production', '{}', '{}', ARRAY[v_no]);
 
     -- The Sandbox twin, and contracts of Sandbox that a later token of this number claims.
-    UPDATE appstore.orders AS twin
+    UPDATE appstore.token_orders AS twin
     SET user_id = v_made.user_id, product_id = v_made.product_id, bundle_id = v_made.bundle_id, ordered_at = v_made.ordered_at
-    WHERE twin.order_no = v_no AND twin.environment = 'Sandbox' AND (twin.period_no IS NULL OR twin.order_no <> twin.period_no);
+    WHERE twin.order_no = v_no AND twin.environment = 'Sandbox';
     IF FOUND OR EXISTS (SELECT FROM appstore.transactions AS t
                         WHERE t.app_account_token = v_no AND t.environment = 'Sandbox' AND t.app_account_token <> t.first_token) THEN
         PERFORM appstore.derive_ledger('Sandbox', '{}', '{}', ARRAY[v_no]);

@@ -14,7 +14,7 @@ BEGIN
     PERFORM appstore.lock_for_order(v_token);
     -- A concurrent merge that makes the order of a token that it does not know waits here, or this waits for it: one sees the other.
     PERFORM appstore.make_orders('Production', ARRAY[v_token]);
-    IF EXISTS (SELECT FROM appstore.orders AS o WHERE o.order_no = v_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL) THEN
+    IF EXISTS (SELECT FROM appstore.token_orders AS o WHERE o.order_no = v_token AND o.environment = 'Production' AND o.ordered_at IS NOT NULL) THEN
         RETURN 'order';
     END IF;
     INSERT INTO appstore.user_tokens AS u (token, user_id, set_at, actor) VALUES (v_token, v_user, clock_timestamp(), actor)
@@ -24,7 +24,7 @@ BEGIN
         RETURN CASE WHEN (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = v_token) = v_user THEN 'same' ELSE 'user' END;
     END IF;
     PERFORM appstore.derive_ledger('Production', '{}', '{}', ARRAY[v_token]);
-    IF EXISTS (SELECT FROM appstore.orders AS o WHERE o.order_no = v_token AND o.environment = 'Sandbox')
+    IF EXISTS (SELECT FROM appstore.token_orders AS o WHERE o.order_no = v_token AND o.environment = 'Sandbox')
        OR EXISTS (SELECT FROM appstore.transactions AS t WHERE t.first_token = v_token AND t.environment = 'Sandbox')
        OR EXISTS (SELECT FROM appstore.transactions AS t
                   WHERE t.app_account_token = v_token AND t.environment = 'Sandbox' AND t.app_account_token <> t.first_token) THEN

@@ -1,12 +1,8 @@
 CREATE OR REPLACE VIEW appstore.order_status AS
 SELECT o.environment, o.order_no, o.user_id, coalesce(o.product_id, o.paid_product_id) AS product_id,
-       coalesce(t.bundle_id, o.bundle_id) AS bundle_id, o.status, o.reason, o.ordered_at, o.paid_at, o.quantity, o.price, o.currency,
+       coalesce(o.paid_bundle_id, o.bundle_id) AS bundle_id, o.status, o.reason, o.ordered_at, o.paid_at, o.quantity, o.price, o.currency,
        o.transaction_id, o.original_transaction_id
-FROM appstore.orders AS o
-LEFT JOIN LATERAL (
-    SELECT t.bundle_id FROM appstore.transactions AS t
-    WHERE t.transaction_id = o.transaction_id AND t.environment = o.environment OFFSET 0
-) AS t ON true;
+FROM appstore.orders AS o;
 COMMENT ON VIEW appstore.order_status IS
     'Every order, by its number: whether it is paid, and for what. appstore.user_orders has those of a user.';
 COMMENT ON COLUMN appstore.order_status.product_id IS 'The product that was ordered; without an order of the shop the one that was bought.';

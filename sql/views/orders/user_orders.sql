@@ -1,18 +1,20 @@
 CREATE OR REPLACE VIEW appstore.user_orders AS
-SELECT s.* FROM appstore.order_status AS s WHERE s.ordered_at IS NOT NULL
+SELECT s.environment, s.order_no, made.user_id, s.product_id, s.bundle_id, s.status, s.reason, s.ordered_at, s.paid_at, s.quantity, s.price,
+       s.currency, s.transaction_id, s.original_transaction_id
+FROM appstore.token_orders AS made
+CROSS JOIN LATERAL (
+    SELECT s.* FROM appstore.order_status AS s WHERE s.order_no = made.order_no AND s.environment = made.environment OFFSET 0
+) AS s
+WHERE made.ordered_at IS NOT NULL
 UNION ALL
 -- Orders that the shop did not make have no index by user: the user's contracts lead to them.
 SELECT s.*
 FROM (SELECT DISTINCT c.environment, c.original_transaction_id, c.user_id FROM appstore.ownership_claims AS c) AS owned
 CROSS JOIN LATERAL (
-    SELECT t.transaction_id, t.order_no FROM appstore.transactions AS t
-    WHERE t.original_transaction_id = owned.original_transaction_id AND t.environment = owned.environment OFFSET 0
-) AS t
-CROSS JOIN LATERAL (
     SELECT s.* FROM appstore.order_status AS s
-    WHERE s.order_no = t.order_no AND s.environment = owned.environment AND s.transaction_id = t.transaction_id OFFSET 0
+    WHERE s.original_transaction_id = owned.original_transaction_id AND s.environment = owned.environment AND s.ordered_at IS NULL OFFSET 0
 ) AS s
-WHERE s.ordered_at IS NULL AND s.user_id = owned.user_id;
+WHERE s.user_id = owned.user_id;
 COMMENT ON VIEW appstore.user_orders IS
     'The orders of users: those that the shop made, paid or not, and those of renewals and of purchases without an order. Always give a user_id: '
     'it is found by an index. Columns are those of appstore.order_status.';

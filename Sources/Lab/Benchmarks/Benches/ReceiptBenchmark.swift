@@ -131,7 +131,7 @@ package struct ReceiptBenchmark: Sendable {
         DECLARE
             v_table text;
         BEGIN
-            FOREACH v_table IN ARRAY ARRAY['transactions', 'posted_types', 'v1_renewals', 'client_posts', 'orders', 'contracts',
+            FOREACH v_table IN ARRAY ARRAY['transactions', 'posted_types', 'v1_renewals', 'client_posts', 'token_orders', 'contracts',
                                            'ownership_claims', 'effect_log', 'event_contracts', 'outbox', 'outcomes'] LOOP
                 EXECUTE format('CREATE TRIGGER bench_note AFTER INSERT OR UPDATE OR DELETE ON appstore.%I
                                 FOR EACH STATEMENT EXECUTE FUNCTION bench_note()', v_table);

@@ -7,7 +7,7 @@ import Postgres
 enum SettledLedger {
     /// The tables that grow with settled events, without the inbox.
     static let tables = [
-        "outcomes", "seen_notifications", "transactions", "orders", "contracts", "ownership_claims", "effect_log",
+        "outcomes", "seen_notifications", "transactions", "token_orders", "contracts", "ownership_claims", "effect_log",
     ]
     .map { "appstore.\($0)" }
 
@@ -43,12 +43,11 @@ enum SettledLedger {
             FROM charge AS c WHERE c.event_id > \(event)
             """,
             """
-            INSERT INTO appstore.orders (environment, order_no, user_id, product_id, bundle_id, ordered_at, status, period_no, transaction_id,
-                original_transaction_id, web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
-            SELECT 'Production', c.order_no, c.user_id, CASE WHEN c.order_no = c.token THEN 'pro.monthly' END,
-                   CASE WHEN c.order_no = c.token THEN 'com.example.bench' END, CASE WHEN c.order_no = c.token THEN c.paid_at END, 'paid',
-                   c.period, c.id, c.contract, c.id, 'pro.monthly', c.paid_at, 1, 9990, 'EUR'
-            FROM charge AS c WHERE c.event_id > \(event)
+            INSERT INTO appstore.token_orders (environment, order_no, user_id, product_id, bundle_id, ordered_at, status, period_no,
+                transaction_id, original_transaction_id, web_order_line_item_id, paid_product_id, paid_at, quantity, price, currency)
+            SELECT 'Production', c.order_no, c.user_id, 'pro.monthly', 'com.example.bench', c.paid_at, 'paid', c.period, c.id, c.contract, c.id,
+                   'pro.monthly', c.paid_at, 1, 9990, 'EUR'
+            FROM charge AS c WHERE c.order_no = c.token AND c.event_id > \(event)
             """,
             """
             INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id,

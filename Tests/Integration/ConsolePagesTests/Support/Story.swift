@@ -19,7 +19,7 @@ enum Story {
 
     /// User alice, who ordered and paid; the charge was learned two days and eight hours after it happened.
     static let customer = """
-        INSERT INTO appstore.orders (environment, order_no, user_id, product_id, ordered_at)
+        INSERT INTO appstore.token_orders (environment, order_no, user_id, product_id, ordered_at)
         VALUES ('Production', '00000000-0000-4000-8000-000000000001', 'alice', 'pro.monthly', now() - interval '3 days');
         INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
             purchase_date, expires_date, in_app_ownership_type, app_account_token, first_token, signed_date, first_signed_date, payload_hash,

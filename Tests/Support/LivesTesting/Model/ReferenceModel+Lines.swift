@@ -85,12 +85,12 @@ extension ReferenceModel {
     }
 
     private func contractLines(_ claims: [Key: [Claim]]) -> [String] {
-        // A renewal or a claim alone makes a contract; a consumable makes none.
+        // A renewal or a claim alone makes a contract; a consumable makes one while nothing says whose it is.
         let referenced = linked.union(renewals.keys).union(legacyRenewals.keys.map(\.contract))
         return chargesByContract().compactMap { key, charges in
             let owner = owner(claims[key] ?? [])
             guard let current = current(of: charges), current.givesAccess else {
-                guard referenced.contains(key) else { return nil }
+                guard referenced.contains(key) || owner == nil && charges.contains(where: \.isPurchased) else { return nil }
                 return LedgerLine.text("contract", key.environment, key.id, [("user_id", owner)])
             }
             let legacy = legacyRenewal(thatCountsFor: current)
