@@ -29,7 +29,7 @@ GRANT EXECUTE ON FUNCTION appstore.receive TO appstore_ingest;
 -- of contracts through functions only.
 GRANT SELECT ON appstore.inbox, appstore.inbox_status, appstore.failed, appstore.unmatched, appstore.inbox_partitions, appstore.outbox_status,
     appstore.api_budget_status, appstore.outcome_history, appstore.owner_links, appstore.products, appstore.retention, appstore.audit_log, appstore.orders,
-    appstore.ownership_claims, appstore.effect_log, appstore.effects TO appstore_worker;
+    appstore.token_orders, appstore.ownership_claims, appstore.effect_log, appstore.effects TO appstore_worker;
 GRANT SELECT, UPDATE (run_at, attempts, is_isolated, blocked_since, last_error) ON appstore.inbox_queue TO appstore_worker;
 GRANT SELECT ON appstore.outcomes TO appstore_worker;
 GRANT SELECT, INSERT ON appstore.event_contracts TO appstore_worker;
@@ -142,8 +142,12 @@ GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, ap
 GRANT EXECUTE ON FUNCTION appstore.awaits_renewal, appstore.active_until, appstore.is_active, appstore.is_in_grace, appstore.access_state
     TO appstore_viewer, appstore_operator, appstore_backend;
 
--- What the views and functions about owners and orders call.
-GRANT EXECUTE ON FUNCTION appstore.is_forgotten, appstore.owner_of, appstore.paid_status TO appstore_worker, appstore_viewer, appstore_operator, appstore_backend;
+-- What appstore.unmatched and a statement of the worker call.
+GRANT EXECUTE ON FUNCTION appstore.paid_status, appstore.period_user, appstore.order_user TO appstore_worker, appstore_viewer, appstore_operator;
+
+-- What the views and functions about owners call.
+GRANT EXECUTE ON FUNCTION appstore.is_forgotten, appstore.owner_of
+    TO appstore_worker, appstore_viewer, appstore_operator, appstore_backend;
 
 -- api: the HTTP API for the shop's backend. Each function checks the key in its arguments.
 GRANT EXECUTE ON FUNCTION appstore.api_key, appstore.api_create_order, appstore.api_order, appstore.api_user_orders,

@@ -137,7 +137,9 @@ BEGIN
             ('appstore_console',  'statement_timeout',                   '5s'),
             ('appstore_console',  'lock_timeout',                        '2s'),
             ('appstore_console',  'idle_in_transaction_session_timeout', '10s'),
-            ('appstore_console',  'plan_cache_mode',                     'force_custom_plan')
+            ('appstore_console',  'plan_cache_mode',                     'force_custom_plan'),
+            -- While a table has no statistics, a bitmap of a whole environment seems as cheap as a look-up.
+            ('appstore_console',  'enable_bitmapscan',                   'off')
         ) AS setting (role_name, parameter, value)
         UNION ALL
         -- The planner's estimates for these statements are far above what they read: compiling one takes longer than running it.

@@ -547,11 +547,9 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
         -- 1. The periods of the charges, as they are and as of the latest derivation.
         SELECT charge.period_no AS order_no FROM charge
         UNION
-        SELECT before.period_no
-        FROM charge CROSS JOIN LATERAL (
-            SELECT o.period_no FROM appstore.token_orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
-        ) AS before
-        WHERE charge.order_no <> charge.period_no AND before.period_no IS NOT NULL
+        SELECT coalesce((SELECT o.period_no FROM appstore.token_orders AS o
+                         WHERE o.order_no = charge.order_no AND o.environment = p_environment), charge.order_no)
+        FROM charge WHERE charge.order_no <> charge.period_no
     ), named AS MATERIALIZED (
         -- 2. The orders that the charges name, named at the latest derivation, or pay together with another charge.
         SELECT unnest(p_tokens) AS order_no
@@ -613,8 +611,8 @@ CREATE FUNCTION appstore.affected_rows(p_environment appstore.environment, p_tra
             WHERE t.first_token = made.token AND t.environment = p_environment OFFSET 0
         ) AS found
     ), contract AS (
-        -- 5. The contracts. That of a consumable, too, although its row is deleted again unless it was posted or linked: a transaction that
-        --    learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
+        -- 5. The contracts. That of a consumable, too, although its row is deleted again once it has an owner, unless it was posted or linked: a
+        --    transaction that learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
         SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION
         SELECT charge.original_transaction_id FROM charge
@@ -1454,7 +1452,7 @@ BEGIN
     RETURN QUERY
     SELECT page.*
     FROM (
-        (SELECT s.* FROM appstore.order_status AS s -- 1. the orders of the shop, in the order of their index
+        (SELECT s.* FROM appstore.user_orders AS s -- 1. the orders of the shop, in the order of their index
          WHERE s.user_id = user_id AND s.environment = environment AND s.ordered_at IS NOT NULL AND (s.ordered_at, s.order_no) < (v_at, v_no)
            AND (s.status = status OR status IS NULL) AND (s.product_id = product_id OR product_id IS NULL)
            AND (s.bundle_id = ANY (v_key.bundle_ids) OR v_key.bundle_ids IS NULL)
@@ -1614,25 +1612,30 @@ BEGIN
     ), plain AS MATERIALIZED (
         -- 2. Of these, those whose purchase has no other transaction, and whose order is that of the purchase itself, or one that it pays already.
         --    A token in the first case is that of the contract's own order, which an earlier purchase pays, or a user's that the purchase before it
-        --    had (see appstore.contract_claims).
+        --    had (see appstore.contract_claims). One that comes late between others changes nothing only where no token claims the contract.
         SELECT c.transaction_id, c.original_transaction_id, c.web_order_line_item_id, c.order_no,
                CASE WHEN c.is_new THEN c.user_id ELSE appstore.owner_of(o.user_id, c.user_id) END AS user_id, c.is_new, c.product_id,
                c.product_type, c.purchase_date, c.expires_date, c.first_signed_date, c.current_transaction_id, c.renewal_status,
                c.auto_renew_status, c.renewal_signed_date, c.renewal_date, c.grace_period_expires_date, c.contract_row
         FROM candidate AS c
         LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o
-            WHERE o.order_no = c.order_no AND o.environment = p_environment AND NOT c.is_new OFFSET 0
+            SELECT o.user_id
+            FROM appstore.order_user(p_environment, c.order_no, c.period_no, c.original_transaction_id, c.purchase_date, false) AS o
+            WHERE NOT c.is_new OFFSET 0
         ) AS o ON true
         WHERE c.fits
           AND NOT EXISTS (SELECT FROM appstore.transactions AS o
                           WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.transaction_id <> c.transaction_id OFFSET 0)
           AND CASE WHEN c.order_no = c.period_no
-                   THEN c.first_token IS NULL
-                        OR EXISTS (SELECT FROM appstore.token_orders AS o
-                                   WHERE o.order_no = c.first_token AND o.environment = p_environment
-                                     AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
-                        OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
+                   THEN c.first_token IS NULL OR c.transaction_id = c.current_transaction_id
+                        OR (c.is_new
+                            OR NOT EXISTS (SELECT FROM appstore.ownership_claims AS k
+                                           WHERE k.original_transaction_id = c.original_transaction_id AND k.environment = p_environment
+                                             AND k.kind = 'token' OFFSET 0))
+                        AND EXISTS (SELECT FROM appstore.token_orders AS o
+                                    WHERE o.order_no = c.first_token AND o.environment = p_environment
+                                      AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
+                        OR c.is_new AND EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
                             SELECT before.first_token FROM appstore.transactions AS before
                             WHERE before.original_transaction_id = c.original_transaction_id AND before.environment = p_environment
                               AND before.purchase_date < c.purchase_date AND before.first_token IS NOT NULL AND before.is_purchased
@@ -1665,7 +1668,7 @@ BEGIN
         UPDATE appstore.contracts AS m
         SET product_id = c.product_id, product_type = c.product_type, status = c.status, will_renew = c.auto_renew_status = 1,
             current_transaction_id = c.transaction_id, current_period_start = c.purchase_date, current_period_end = c.expires_date,
-            revoked_at = NULL, access_until = c.access_until
+            revoked_at = NULL, access_until = c.access_until, is_unowned = m.user_id IS NULL
         FROM (
             SELECT c.*, CASE WHEN NOT earlier.is_earlier THEN c.renewal_status END AS status,
                    appstore.period_until(c.purchase_date, c.expires_date, NULL, NULL, c.first_signed_date, c.renewal_status, c.renewal_date,
@@ -1677,10 +1680,10 @@ BEGIN
         ) AS c
         WHERE m.ctid = c.contract_row -- locked by this transaction, and read by this statement
           AND (m.product_id, m.product_type, m.status, m.will_renew, m.current_transaction_id, m.current_period_start, m.current_period_end,
-               m.access_until)
+               m.access_until, m.is_unowned)
               IS DISTINCT FROM
               (c.product_id, c.product_type, c.status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
-               c.access_until)
+               c.access_until, m.user_id IS NULL)
     ), effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                       product_id, order_no, user_id, grace_period_expires_date)
@@ -1728,13 +1731,13 @@ BEGIN
                        unnest(p_grace_period_expires_dates) AS grace_period_expires_date
             ) AS e
             LEFT JOIN LATERAL (
-                SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
+                SELECT t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy,
+                       t.original_transaction_id || '/' || t.web_order_line_item_id AS period
                 FROM appstore.transactions AS t
                 WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
             ) AS t ON true
-            LEFT JOIN LATERAL (
-                SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
-            ) AS o ON true
+            LEFT JOIN LATERAL appstore.order_user(p_environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date,
+                                                  t.is_later_copy) AS o ON true
             LEFT JOIN LATERAL (
                 SELECT m.user_id FROM appstore.contracts AS m
                 WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
@@ -3900,18 +3903,16 @@ BEGIN
         FROM post
         JOIN disputed ON disputed.contract = post.contract
         CROSS JOIN LATERAL (
-            SELECT m.user_id, m.current_transaction_id FROM appstore.contracts AS m
+            SELECT m.user_id, m.current_transaction_id, m.is_unowned FROM appstore.contracts AS m
             WHERE m.original_transaction_id = post.contract AND m.environment = p_environment OFFSET 0
         ) AS m
         CROSS JOIN LATERAL (
-            SELECT t.order_no, t.is_purchased, t.confers_access FROM appstore.transactions AS t
+            SELECT t.order_no, t.period_no, t.purchase_date, t.is_later_copy, t.is_purchased, t.confers_access FROM appstore.transactions AS t
             WHERE t.transaction_id = coalesce(post.transaction_id, m.current_transaction_id) AND t.environment = p_environment
               AND t.original_transaction_id = post.contract OFFSET 0
         ) AS t
-        LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o
-            WHERE o.order_no = t.order_no AND o.environment = p_environment AND post.transaction_id IS NOT NULL OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL appstore.order_user(p_environment, t.order_no, t.period_no, post.contract, t.purchase_date, t.is_later_copy) AS o
+            ON post.transaction_id IS NOT NULL
         CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, m.user_id) AS user_id) AS owner
         WHERE CASE WHEN post.transaction_id IS NOT NULL THEN owner.user_id <> post.user_id OR (owner.user_id IS NULL AND NOT t.is_purchased)
                    ELSE owner.user_id <> post.user_id AND t.confers_access AND post.user_id IS DISTINCT FROM (
@@ -3923,9 +3924,7 @@ BEGIN
           AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
                           WHERE l.original_transaction_id = post.contract AND l.environment = p_environment AND l.kind = 'link'
                             AND l.effective_at >= post.received_at OFFSET 0)
-          AND NOT EXISTS (SELECT FROM appstore.orders AS u
-                          WHERE u.original_transaction_id = post.contract AND u.environment = p_environment
-                            AND u.user_id IS NULL AND u.status IN ('paid', 'partly_refunded') OFFSET 0)
+          AND NOT m.is_unowned
         ORDER BY post.contract, post.user_id, post.received_at, post.event_id, post.is_receipt, post.transaction_id
     ), changed AS MATERIALIZED (
         SELECT post.contract, post.user_id, post.is_receipt, post.transaction_id, refused.conflict
@@ -3987,7 +3986,8 @@ BEGIN
     SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
         product_id = new.product_id, product_type = new.product_type, status = new.status, will_renew = new.will_renew,
         started_at = new.started_at, current_transaction_id = new.current_transaction_id, current_period_start = new.current_period_start,
-        current_period_end = new.current_period_end, revoked_at = new.revoked_at, access_until = new.access_until
+        current_period_end = new.current_period_end, revoked_at = new.revoked_at, access_until = new.access_until,
+        is_unowned = new.is_unowned
     FROM (
         SELECT renewal.place, owner.user_id, owner.effective_at AS owner_since, contested.is_contested, current.bundle_id,
                coalesce(current.product_id, (renewal.register).renewal_product_id) AS product_id, current.product_type,
@@ -4014,7 +4014,12 @@ BEGIN
                        END)
                    WHEN current.product_type = 'Non-Consumable' THEN coalesce(current.revocation_date, 'infinity')
                    WHEN current.product_type = 'Non-Renewing Subscription' THEN current.revocation_date
-               END AS access_until
+               END AS access_until,
+               CASE WHEN owner.user_id IS NULL
+                    THEN EXISTS (SELECT FROM appstore.orders AS o
+                                 WHERE o.original_transaction_id = contract.id AND o.environment = p_environment
+                                   AND o.status IN ('paid', 'partly_refunded') OFFSET 0)
+                    ELSE false END AS is_unowned
         FROM unnest(v_contracts) AS contract (id)
         LEFT JOIN LATERAL (
             SELECT s AS register, s.ctid AS place FROM appstore.contracts AS s
@@ -4074,10 +4079,11 @@ BEGIN
     ) AS new
     WHERE m.ctid = new.place -- the locked row that this statement has read: another look-up would read its old versions again
       AND (m.user_id, m.owner_since, m.is_contested, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
-           m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
+           m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until, m.is_unowned)
           IS DISTINCT FROM
           (new.user_id, new.owner_since, new.is_contested, new.bundle_id, new.product_id, new.product_type, new.status, new.will_renew,
-           new.started_at, new.current_transaction_id, new.current_period_start, new.current_period_end, new.revoked_at, new.access_until);
+           new.started_at, new.current_transaction_id, new.current_period_start, new.current_period_end, new.revoked_at, new.access_until,
+           new.is_unowned);
     IF EXISTS (SELECT FROM appstore.contracts AS m
                WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = p_environment AND m.is_contested) THEN
         PERFORM appstore.derive_conflicts(p_environment, v_contracts);
@@ -5064,15 +5070,19 @@ CREATE FUNCTION appstore.entries_about(environment appstore.environment, origina
         UNION ALL -- 4. the shop's orders that the charges name
         SELECT o.ordered_at, o.ordered_at, NULL, 'order_made', NULL, o.product_id, o.order_no, o.user_id, o.bundle_id, 1
         FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (order_no)
-        JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = named.order_no
-        WHERE o.ordered_at IS NOT NULL
+        CROSS JOIN LATERAL (
+            SELECT o.* FROM appstore.token_orders AS o
+            WHERE o.order_no = named.order_no AND o.environment = entries_about.environment AND o.ordered_at IS NOT NULL OFFSET 0
+        ) AS o
         UNION ALL -- 5. the paid periods, at the later time of charge and order
         SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
                o.transaction_id, o.paid_product_id, o.order_no, o.user_id,
                concat_ws(', ', 'price=' || trim_scale(c.price / 1000.0) || coalesce(' ' || c.currency, ''),
                          CASE WHEN o.user_id IS NULL THEN 'owner_unknown' END, nullif(o.status, 'paid')), 4
         FROM (SELECT DISTINCT c.order_no FROM charge AS c) AS paid
-        JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = paid.order_no
+        CROSS JOIN LATERAL (
+            SELECT o.* FROM appstore.orders AS o WHERE o.order_no = paid.order_no AND o.environment = entries_about.environment OFFSET 0
+        ) AS o
         LEFT JOIN LATERAL (
             SELECT t.price, t.currency FROM appstore.transactions AS t
             WHERE t.transaction_id = o.transaction_id AND t.environment = o.environment OFFSET 0
@@ -5082,7 +5092,10 @@ CREATE FUNCTION appstore.entries_about(environment appstore.environment, origina
         UNION ALL
         (SELECT DISTINCT ON (o.order_no) c.purchase_date, NULL::timestamptz, NULL::bigint, 'order_not_paid', c.transaction_id, c.product_id,
                 o.order_no, o.user_id, concat_ws(', ', o.reason, 'ordered=' || o.product_id, 'bundle_id=' || o.bundle_id), 5
-         FROM charge AS c JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = c.first_token
+         FROM charge AS c
+         CROSS JOIN LATERAL (
+             SELECT o.* FROM appstore.token_orders AS o WHERE o.order_no = c.first_token AND o.environment = entries_about.environment OFFSET 0
+         ) AS o
          WHERE c.is_purchased AND o.reason IS NOT NULL
          ORDER BY o.order_no, c.purchase_date, length(c.transaction_id), c.transaction_id)
         UNION ALL -- 6. client posts, and links by the shop or an operator
@@ -5098,7 +5111,9 @@ CREATE FUNCTION appstore.entries_about(environment appstore.environment, origina
                     ELSE 'owner_conflict, owner=' || owner.user_id END, 2
         FROM appstore.client_posts AS p
         LEFT JOIN charge AS c ON c.transaction_id = p.transaction_id
-        LEFT JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = c.order_no
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = c.order_no AND o.environment = entries_about.environment OFFSET 0
+        ) AS o ON true
         LEFT JOIN appstore.contracts AS m
             ON m.environment = entries_about.environment AND m.original_transaction_id = entries_about.original_transaction_id
         LEFT JOIN LATERAL ( -- of a receipt that names no purchase: the owner when it was posted
@@ -6313,7 +6328,7 @@ BEGIN
         WHERE terms.entitlements IS NULL AND m.original_transaction_id = o.original_transaction_id AND m.environment::text = o.environment
         OFFSET 0
     ) AS contract ON true
-    LEFT JOIN LATERAL ( -- a consumable has no contract: its order names the user
+    LEFT JOIN LATERAL ( -- a consumable may have no contract: its order names the user
         SELECT t.product_id, paid.user_id
         FROM appstore.transactions AS t
         LEFT JOIN LATERAL (
@@ -7443,6 +7458,7 @@ CREATE TABLE appstore.contracts (
     current_period_end timestamp with time zone,
     revoked_at timestamp with time zone,
     access_until timestamp with time zone,
+    is_unowned boolean DEFAULT false NOT NULL,
     CONSTRAINT contracts_current_whole CHECK (((current_transaction_id IS NULL) = (current_period_start IS NULL))),
     CONSTRAINT contracts_register_whole CHECK (((renewal_signed_date IS NULL) = (renewal_hash IS NULL)))
 )
@@ -7509,6 +7525,10 @@ COMMENT ON COLUMN appstore.contracts.revoked_at IS 'revocationDate of the curren
 
 
 COMMENT ON COLUMN appstore.contracts.access_until IS 'Until when it gives access; infinity where access does not end; null while only appstore.products or a charge that is missing could say it.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.is_unowned IS 'Something of it is paid, and nothing says whose it is: appstore.unmatched lists it.';
 
 
 
@@ -8256,7 +8276,7 @@ $$;
 ALTER FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) IS 'Locks a contract and its transactions, in the order in which a merge locks, and makes the contract of a consumable, which has none before its first link. A link is dated and the links before it are read under these locks.';
+COMMENT ON FUNCTION appstore.lock_for_link(environment appstore.environment, original_transaction_id text) IS 'Locks a contract and its transactions, in the order in which a merge locks, and makes the contract of a consumable, which may have none before its first link. A link is dated and the links before it are read under these locks.';
 
 
 
@@ -9171,6 +9191,33 @@ COMMENT ON FUNCTION appstore.order_of(p_environment appstore.environment, p_peri
 
 
 
+CREATE FUNCTION appstore.order_user(p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamp with time zone, p_is_later_copy boolean) RETURNS TABLE(user_id text)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    SELECT CASE WHEN made.ordered_at IS NOT NULL THEN made.user_id
+                ELSE (SELECT u.user_id FROM appstore.period_user(
+                          p_environment, p_contract,
+                          CASE WHEN p_is_later_copy
+                               THEN (SELECT f.purchase_date FROM appstore.transactions AS f
+                                     WHERE f.period_no = p_period_no AND f.environment = p_environment AND f.is_purchased
+                                     ORDER BY length(f.transaction_id), f.transaction_id LIMIT 1)
+                               ELSE p_purchased_at END) AS u) END
+    FROM (SELECT WHERE p_order_no IS NOT NULL) AS paid
+    LEFT JOIN LATERAL (
+        SELECT o.user_id, o.ordered_at FROM appstore.token_orders AS o
+        WHERE o.order_no = p_order_no AND o.environment = p_environment AND p_order_no <> p_period_no OFFSET 0
+    ) AS made ON true
+    OFFSET 0 -- evaluated once
+$$;
+
+
+ALTER FUNCTION appstore.order_user(p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamp with time zone, p_is_later_copy boolean) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.order_user(p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamp with time zone, p_is_later_copy boolean) IS 'The user of the order that a transaction pays, as appstore.orders has it, from the transaction''s own row. Inlined.';
+
+
+
 CREATE FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) RETURNS record
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9363,6 +9410,26 @@ ALTER FUNCTION appstore.period_until(p_purchase_date timestamp with time zone, p
 
 
 COMMENT ON FUNCTION appstore.period_until(p_purchase_date timestamp with time zone, p_expires_date timestamp with time zone, p_revocation_date timestamp with time zone, p_stated_at timestamp with time zone, p_first_signed_date timestamp with time zone, p_renewal_status integer, p_renewal_date timestamp with time zone, p_renewal_signed_date timestamp with time zone, p_grace_period_expires_date timestamp with time zone) IS 'Until when a period of a subscription gives access, by the register of its renewal. The one rule: p_stated_at is the date of the latest statement about the purchase, p_first_signed_date that of the first.';
+
+
+
+CREATE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) RETURNS TABLE(user_id text)
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    SELECT c.user_id
+    FROM appstore.ownership_claims AS c
+    WHERE c.original_transaction_id = p_contract AND c.environment = p_environment
+    ORDER BY c.effective_at <= p_purchased_at DESC,
+             CASE WHEN c.effective_at <= p_purchased_at THEN (c.effective_at, c.kind, c.source_id) END DESC,
+             c.effective_at, c.kind, c.source_id
+    LIMIT 1
+$$;
+
+
+ALTER FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) IS 'The owner of a contract when something of it was bought: the user of the newest claim at or before that, else of the earliest claim, else none. Inlined.';
 
 
 
@@ -10223,12 +10290,11 @@ BEGIN
                    unnest(p_grace_period_expires_dates) AS grace_period_expires_date
         ) AS e
         CROSS JOIN LATERAL (
-            SELECT t.order_no, t.purchase_date FROM appstore.transactions AS t
+            SELECT t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy FROM appstore.transactions AS t
             WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
         ) AS t
-        LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL appstore.order_user(p_environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date,
+                                              t.is_later_copy) AS o ON true
         LEFT JOIN LATERAL (
             SELECT m.user_id FROM appstore.contracts AS m
             WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment
@@ -10369,12 +10435,12 @@ BEGIN
             ) AS first
         ) AS own ON true
         CROSS JOIN LATERAL (
-            SELECT t.transaction_id, t.product_id, t.order_no FROM appstore.transactions AS t
+            SELECT t.transaction_id, t.product_id, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy
+            FROM appstore.transactions AS t
             WHERE t.transaction_id = coalesce(own.transaction_id, p.ids[1]) AND t.environment = p_environment OFFSET 0
         ) AS charge
-        LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL appstore.order_user(p_environment, charge.order_no, charge.period_no, charge.original_transaction_id,
+                                              charge.purchase_date, charge.is_later_copy) AS o ON true
         LEFT JOIN LATERAL (
             SELECT m.user_id FROM appstore.contracts AS m
             WHERE m.original_transaction_id = p.contract AND m.environment = p_environment OFFSET 0
@@ -15583,11 +15649,11 @@ CREATE VIEW appstore.orders AS
     o.original_transaction_id,
     o.web_order_line_item_id,
     o.paid_product_id,
-    o.paid_bundle_id,
     o.paid_at,
     o.quantity,
     o.price,
-    o.currency
+    o.currency,
+    o.paid_bundle_id
    FROM ( SELECT k.environment,
             k.order_no,
             k.user_id,
@@ -15611,24 +15677,29 @@ CREATE VIEW appstore.orders AS
            FROM appstore.token_orders k
         UNION ALL
          SELECT t.environment,
-            t.period_no,
-            NULL::text,
-            NULL::text,
-            NULL::text,
-            NULL::timestamp with time zone,
-            ( SELECT appstore.paid_status(s.revocation_date, s.revocation_percentage) AS paid_status
+            t.period_no AS order_no,
+            NULL::text AS user_id,
+            NULL::text AS product_id,
+            NULL::text AS bundle_id,
+            NULL::timestamp with time zone AS ordered_at,
+            ( SELECT
+                        CASE
+                            WHEN (s.revocation_date IS NULL) THEN 'paid'::text
+                            WHEN (s.revocation_percentage < 100000) THEN 'partly_refunded'::text
+                            ELSE 'refunded'::text
+                        END AS "case"
                    FROM appstore.transactions s
                   WHERE ((s.period_no = t.period_no) AND (s.environment = t.environment) AND s.is_purchased)
                   ORDER BY GREATEST(s.signed_date, s.receipt_date) DESC, (s.revocation_date IS NULL), (length(s.transaction_id)) DESC, s.transaction_id DESC
-                 LIMIT 1) AS paid_status,
-            NULL::text,
+                 LIMIT 1) AS status,
+            NULL::text AS reason,
             t.period_no,
             t.transaction_id,
             t.original_transaction_id,
             t.web_order_line_item_id,
-            t.product_id,
-            t.bundle_id,
-            t.purchase_date,
+            t.product_id AS paid_product_id,
+            t.bundle_id AS paid_bundle_id,
+            t.purchase_date AS paid_at,
             t.quantity,
             t.price,
             t.currency
@@ -15643,7 +15714,7 @@ COMMENT ON VIEW appstore.orders IS 'Orders: made by the shop, which gives order_
 
 
 
-COMMENT ON COLUMN appstore.orders.user_id IS 'For whom the shop made the order; of any other order the owner when it was bought: the user of the newest claim at or before the purchase, else of the earliest claim, else none.';
+COMMENT ON COLUMN appstore.orders.user_id IS 'For whom the shop made the order; of any other order the owner when it was bought: see appstore.period_user.';
 
 
 
@@ -15679,11 +15750,11 @@ COMMENT ON COLUMN appstore.orders.paid_product_id IS 'The product that was bough
 
 
 
-COMMENT ON COLUMN appstore.orders.paid_bundle_id IS 'The app that it was bought in.';
-
-
-
 COMMENT ON COLUMN appstore.orders.paid_at IS 'purchaseDate of the transaction that pays it.';
+
+
+
+COMMENT ON COLUMN appstore.orders.paid_bundle_id IS 'The app that it was bought in.';
 
 
 
@@ -18456,39 +18527,24 @@ ALTER TABLE appstore.owner_links ALTER COLUMN link_id ADD GENERATED ALWAYS AS ID
 
 
 CREATE VIEW appstore.user_orders AS
- SELECT s.environment,
-    s.order_no,
-    made.user_id,
-    s.product_id,
-    s.bundle_id,
-    s.status,
-    s.reason,
-    s.ordered_at,
-    s.paid_at,
-    s.quantity,
-    s.price,
-    s.currency,
-    s.transaction_id,
-    s.original_transaction_id
-   FROM (appstore.token_orders made
-     CROSS JOIN LATERAL ( SELECT s_1.environment,
-            s_1.order_no,
-            s_1.user_id,
-            s_1.product_id,
-            s_1.bundle_id,
-            s_1.status,
-            s_1.reason,
-            s_1.ordered_at,
-            s_1.paid_at,
-            s_1.quantity,
-            s_1.price,
-            s_1.currency,
-            s_1.transaction_id,
-            s_1.original_transaction_id
-           FROM appstore.order_status s_1
-          WHERE ((s_1.order_no = made.order_no) AND (s_1.environment = made.environment))
-         OFFSET 0) s)
-  WHERE (made.ordered_at IS NOT NULL)
+ SELECT o.environment,
+    o.order_no,
+    o.user_id,
+    COALESCE(o.product_id, o.paid_product_id) AS product_id,
+    COALESCE(( SELECT t.bundle_id
+           FROM appstore.transactions t
+          WHERE ((t.transaction_id = o.transaction_id) AND (t.environment = o.environment))), o.bundle_id) AS bundle_id,
+    o.status,
+    o.reason,
+    o.ordered_at,
+    o.paid_at,
+    o.quantity,
+    o.price,
+    o.currency,
+    o.transaction_id,
+    o.original_transaction_id
+   FROM appstore.token_orders o
+  WHERE (o.ordered_at IS NOT NULL)
 UNION ALL
  SELECT s.environment,
     s.order_no,
@@ -18497,7 +18553,7 @@ UNION ALL
     s.bundle_id,
     s.status,
     s.reason,
-    s.ordered_at,
+    NULL::timestamp with time zone AS ordered_at,
     s.paid_at,
     s.quantity,
     s.price,
@@ -19389,11 +19445,11 @@ COMMENT ON COLUMN appstore.told_orders.changes IS 'How often the status changed 
 
 
 CREATE VIEW appstore.unmatched AS
- SELECT first.environment,
+ SELECT m.environment,
         CASE
             WHEN (u.order_no <> u.period_no) THEN 'order_unknown'::text
-            WHEN (named.product_id <> t.product_id) THEN 'product_mismatch'::text
-            WHEN (named.bundle_id <> t.bundle_id) THEN 'bundle_mismatch'::text
+            WHEN (named.product_id <> u.product_id) THEN 'product_mismatch'::text
+            WHEN (named.bundle_id <> u.bundle_id) THEN 'bundle_mismatch'::text
             WHEN ((named.order_no IS NOT NULL) AND (named.ordered_at IS NULL)) THEN 'order_unknown'::text
             WHEN (named.order_no IS NOT NULL) THEN 'order_paid_before'::text
             ELSE 'no_user'::text
@@ -19408,56 +19464,47 @@ CREATE VIEW appstore.unmatched AS
     named.user_id,
     NULL::text AS owner_user_id,
     u.transaction_id,
-    first.original_transaction_id,
-    u.paid_product_id AS product_id,
-    u.paid_at AS purchase_date,
+    m.original_transaction_id,
+    u.product_id,
+    u.purchase_date,
     named.product_id AS ordered_product_id,
     named.bundle_id AS ordered_bundle_id,
-    first.periods
-   FROM (((( SELECT m.environment,
-            m.original_transaction_id,
-            paid.periods
-           FROM (appstore.contracts m
-             CROSS JOIN LATERAL ( SELECT count(*) AS periods
-                   FROM appstore.orders o
-                  WHERE ((o.original_transaction_id = m.original_transaction_id) AND (o.environment = m.environment) AND (o.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))) paid)
-          WHERE ((m.user_id IS NULL) AND (paid.periods > 0))) first
-     CROSS JOIN LATERAL ( SELECT o.environment,
-            o.order_no,
-            o.user_id,
-            o.product_id,
-            o.bundle_id,
-            o.ordered_at,
-            o.status,
-            o.reason,
-            o.period_no,
-            o.transaction_id,
-            o.original_transaction_id,
-            o.web_order_line_item_id,
-            o.paid_product_id,
-            o.paid_bundle_id,
-            o.paid_at,
-            o.quantity,
-            o.price,
-            o.currency
-           FROM appstore.orders o
-          WHERE ((o.original_transaction_id = first.original_transaction_id) AND (o.environment = first.environment) AND (o.status = ANY (ARRAY['paid'::text, 'partly_refunded'::text])))
-          ORDER BY (o.order_no = o.period_no), o.paid_at, (length(o.transaction_id)), o.transaction_id
+    u.periods
+   FROM ((appstore.contracts m
+     CROSS JOIN LATERAL ( SELECT p.transaction_id,
+            p.order_no,
+            p.period_no,
+            p.first_token,
+            p.product_id,
+            p.bundle_id,
+            p.purchase_date,
+            p.is_later_copy,
+            p.status,
+            count(*) OVER () AS periods
+           FROM ( SELECT t.transaction_id,
+                    t.order_no,
+                    t.period_no,
+                    t.first_token,
+                    t.product_id,
+                    t.bundle_id,
+                    t.purchase_date,
+                    t.is_later_copy,
+                    first_value(appstore.paid_status(t.revocation_date, t.revocation_percentage)) OVER newest AS status
+                   FROM appstore.transactions t
+                  WHERE ((t.original_transaction_id = m.original_transaction_id) AND (t.environment = m.environment) AND t.is_purchased)
+                  WINDOW newest AS (PARTITION BY t.period_no ORDER BY GREATEST(t.signed_date, t.receipt_date) DESC, (t.revocation_date IS NULL), (length(t.transaction_id)) DESC, t.transaction_id DESC)) p
+          WHERE ((NOT p.is_later_copy) AND (p.status <> 'refunded'::text))
+          ORDER BY (p.order_no = p.period_no), p.purchase_date, (length(p.transaction_id)), p.transaction_id
          LIMIT 1) u)
-     LEFT JOIN LATERAL ( SELECT t_1.product_id,
-            t_1.bundle_id,
-            t_1.first_token
-           FROM appstore.transactions t_1
-          WHERE ((t_1.transaction_id = u.transaction_id) AND (t_1.environment = u.environment))
-         OFFSET 0) t ON (true))
      LEFT JOIN LATERAL ( SELECT n.order_no,
             n.user_id,
             n.product_id,
             n.bundle_id,
             n.ordered_at
            FROM appstore.token_orders n
-          WHERE ((n.order_no = t.first_token) AND (n.environment = u.environment) AND (u.order_no = u.period_no))
+          WHERE ((n.order_no = u.first_token) AND (n.environment = m.environment) AND (u.order_no = u.period_no))
          OFFSET 0) named ON (true))
+  WHERE m.is_unowned
 UNION ALL
  SELECT n.environment,
         CASE
@@ -19475,7 +19522,7 @@ UNION ALL
     n.product_id AS ordered_product_id,
     n.bundle_id AS ordered_bundle_id,
     1 AS periods
-   FROM ((((appstore.token_orders n
+   FROM (((((appstore.token_orders n
      CROSS JOIN LATERAL ( SELECT t_1.environment,
             t_1.transaction_id,
             t_1.original_transaction_id,
@@ -19532,16 +19579,17 @@ UNION ALL
           WHERE ((t_1.first_token = n.order_no) AND (t_1.environment = n.environment) AND t_1.is_purchased)
           ORDER BY t_1.purchase_date, (length(t_1.transaction_id)), t_1.transaction_id
          LIMIT 1) t)
-     CROSS JOIN LATERAL ( SELECT o.user_id
-           FROM appstore.orders o
-          WHERE ((o.order_no = t.order_no) AND (o.environment = n.environment) AND (o.status <> 'refunded'::text) AND (o.user_id <> n.user_id))
-         OFFSET 0) given)
+     CROSS JOIN LATERAL appstore.order_user(n.environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy) given(user_id))
      LEFT JOIN LATERAL ( SELECT m_1.user_id
            FROM appstore.contracts m_1
           WHERE ((m_1.original_transaction_id = t.original_transaction_id) AND (m_1.environment = n.environment))
          OFFSET 0) m ON (true))
      CROSS JOIN LATERAL ( SELECT appstore.owner_of(given.user_id, m.user_id) AS user_id) owner)
-  WHERE ((n.reason IS NOT NULL) AND (owner.user_id <> n.user_id) AND (NOT (EXISTS ( SELECT
+     CROSS JOIN LATERAL ( SELECT o.status
+           FROM appstore.orders o
+          WHERE ((o.order_no = t.order_no) AND (o.environment = n.environment) AND (given.user_id <> n.user_id) AND (owner.user_id <> n.user_id))
+         OFFSET 0) paid)
+  WHERE ((n.reason IS NOT NULL) AND (paid.status <> 'refunded'::text) AND (NOT (EXISTS ( SELECT
            FROM appstore.ownership_claims l
           WHERE ((l.original_transaction_id = t.original_transaction_id) AND (l.environment = n.environment) AND (l.kind = 'link'::appstore.claim_kind) AND (l.effective_at >= t.purchase_date))))))
 UNION ALL
@@ -19566,15 +19614,14 @@ UNION ALL
          OFFSET 0) m)
      CROSS JOIN LATERAL ( SELECT t_1.transaction_id,
             t_1.order_no,
+            t_1.period_no,
             t_1.product_id,
-            t_1.purchase_date
+            t_1.purchase_date,
+            t_1.is_later_copy
            FROM appstore.transactions t_1
           WHERE ((t_1.transaction_id = COALESCE(p.transaction_id, m.current_transaction_id)) AND (t_1.environment = p.environment))
          OFFSET 0) t)
-     LEFT JOIN LATERAL ( SELECT o_1.user_id
-           FROM appstore.orders o_1
-          WHERE ((o_1.order_no = t.order_no) AND (o_1.environment = p.environment) AND (p.transaction_id IS NOT NULL))
-         OFFSET 0) o ON (true))
+     LEFT JOIN LATERAL appstore.order_user(p.environment, t.order_no, t.period_no, p.original_transaction_id, t.purchase_date, t.is_later_copy) o(user_id) ON ((p.transaction_id IS NOT NULL)))
   WHERE ((p.conflict IS NOT NULL) AND (NOT appstore.is_forgotten(p.user_id)));
 
 
@@ -20392,25 +20439,25 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/settle', '\x40c
 INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/store', '\xa292f9835f3d24a565088b2673ca289bcc0bea8e19d854b0f1d378828cb49cbb', '{"ROUTINE appstore.begin_to_store()","ROUTINE appstore.store(text,bytea[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/access_until', '\x63ab020c0f077305afadca91bbff6bae278863921416297a23ec2bb7fae929b1', '{"ROUTINE appstore.v1_counts(appstore.contracts,appstore.v1_renewals)","ROUTINE appstore.is_of_earlier_period(integer,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.renewal_status(timestamp with time zone,appstore.contracts,appstore.v1_renewals)","ROUTINE appstore.period_until(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,integer,timestamp with time zone,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.v1_grace_until(timestamp with time zone,timestamp with time zone,appstore.contracts,appstore.v1_renewals)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/active_at', '\x2eda4cc2a5ef2aebc7006291fb27259df32644ea954debce93e9e239d2dbdb9e', '{"ROUTINE appstore.awaits_renewal(boolean,integer,timestamp with time zone)","ROUTINE appstore.active_until(timestamp with time zone,boolean,integer,timestamp with time zone,boolean,interval)","ROUTINE appstore.is_active(timestamp with time zone,timestamp with time zone)","ROUTINE appstore.is_in_grace(timestamp with time zone,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.access_state(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text)","ROUTINE appstore.access_turns_at(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\x18f897e2b9867ab649c709ba3763b10decf8fe54793323230a1a99bf712a99f0', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\xcccbfa6e45a0bdfa33734811a993b29b13a1a163996922158ea87c4e11801258', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\xc30a86b1ef10a0f688606a20f208ef1afb6ba3fc29affae23e3ebc7f8929faa5', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\xa5c370113fe3165a889e7500afaa32a8d6f7d542b31153a4efdddf4503bbbb72', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x7f9795933e3844adc98d72c040ec8d5fe69667004cc4673fd509d3ba29e9974f', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xfac72c9b707acf3f574dd8a45719840f876b7dbd55f37b3c2ea5a4847c09aabd', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xfbe5cabc4edc0951f082a067d6eb2e742fa05ce5f7af5676f66baba0a5184f43', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xc36ec590aa8692b70707c5220d479aef170588714680c63acb6805e377e8e370', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xbad2e5fe88b37815bbc53806a33f519a710542540adc18ce45e10ff1afb5ad65', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xa621ebcfc767e45878b966ae907409d8777c78e42e1a0ebcb44a2cfff5891cca', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x288baf6fede081016cb52a8e2b14be9fcef964ace75775b429e3e067ede55222', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x41feade155dc81d78645b378b185db1b08d7ed03358aed7d3394e8a2aadde1a2', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.point_to_orders(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x105e6e116d78140ac0f50a63c9d6f360c49f000cb882afb40f65aa6a73423315', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_constants', '\x807333a0c8e0820d1ec2df143fb40429548c7cddc86a3810d2554b2d4577d0c1', '{"ROUTINE appstore.lacks_constants(appstore.transactions,appstore.transactions)","ROUTINE appstore.jws_version(appstore.transactions)","ROUTINE appstore.join_constants(appstore.transactions,appstore.transactions)"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\x80fde96c7beaa6ccaea14e72ad1a36d640e27f26ce42b5041af6481f6de71ce1', '{"VIEW appstore.orders"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\xd18edcef949d30c8afac59597ce3608ebb2f5d25a4b5b898874e002d26c24a9a', '{"VIEW appstore.orders"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/consumption_requests', '\xa02883f762cb436266b2184c82684565ac80ebece26b1a931f9e9a22ed66e63d', '{"VIEW appstore.consumption_requests"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\xcc394a7e11c270d84ac843226b47500b8a589f3c938625eed6f82487447c7972', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\x4bbd694d2c34731d421a0b2168a1154a17582983e9ac8f404361cd537d706edb', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x90c88ac3907ef30ec6d3e20471a20189baca2119796ad86bb6daaeeb9b080130', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x8b648e9096a3f6b7c296953ece3834f767961076ddc475fc06be3f74b5be35e6', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\xd01a5e7b88bad79a5c19459546af1acdc37e63b864cdcc684bd54aad380a2b48', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x41d14051263fa9889e346c73a468e1294372099ee9a61af451cb1e50d48b1289', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x996ba532442e82b41d1bd0641a797394272b0b5a4edad25800640e93fc87e7ea', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x93dc1d071fb4a256a46cec6cc3708bbfc7e5935a1ab96d4a12ce8b49dd356666', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/with_type', '\x583883fe476de4d08cb6fb0abd651044e6baff9658d8f4ed3d780381a074ac5c', '{"ROUTINE appstore.sha1(bytea)","ROUTINE appstore.purchase_number(appstore.transactions)","ROUTINE appstore.with_type(appstore.transactions,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/drop_aged_partition', '\x6ed8abb0bc29e87f32c087277fed122ececb75b04d2a99e6d0979669984f9d8a', '{"ROUTINE appstore.drop_aged_partition()","ROUTINE appstore.drop_detached_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x2bf37033b7d6da7bdae1b2a55b3623f21f81ce3d39ec84d4c819e1f42e70173c', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
@@ -20422,7 +20469,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/operations/contracts_
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/discard_event', '\x28d091db6431c2d5d0c5f6cec389e84f780086745f34a894a74678ce5ec6aa78', '{"ROUTINE appstore.discard_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain', '\xe08b53fe74ffe9462e4cbc5472683d3e379e575e136dc9edc52016cdcf7a56a5', '{"ROUTINE appstore.explain(bigint,text,text[],text[],uuid,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x3412f5bd70cddb7ccba43e3c63cc4f3d02a464c656a47a9c398b83327c083aae', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\x579c88b0029870fb6d4c3dc4df74cb011391a2a0fc5227e97f3baf2694645c0a', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xc4ddc664934d1b745d56cd1a511ab15c4d4432b894123e36ef28cba0a5dd63f7', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\xf27df148586073e4b2e0aaff6eb7a9ad644a23805d1c1eb693d8a476e4d97e73', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/forget', '\x990d0bbca87c2b120ca08ef19e57ec34d4b930fff8e77b086d72f669288ccdaa', '{"ROUTINE appstore.forget(text,text)","ROUTINE appstore.discard_waiting_posts(bigint[])","ROUTINE appstore.delete_bodies(bigint[],appstore.contract_key[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/odd_members', '\xe56098fd6af0bf3ed7e9e0a48119ee41df2bf3f4664e3e9b19dd1bd161c24df9', '{"ROUTINE appstore.odd_members()"}');
@@ -20431,11 +20478,9 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repair_out
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repairs', '\xdf9a4e98d5f729a6f2e130d1d9c41ba6a99f99d0f51625153bc3adc1459edfa2', '{"ROUTINE appstore.check_repair(text,appstore.repair_filter,text)","ROUTINE appstore.count_repair(text,appstore.repair_filter,bigint,bigint)","ROUTINE appstore.begin_repair(text,appstore.repair_filter,text,bigint,boolean)","ROUTINE appstore.requeue(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.discard(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.stop_repair(bigint,text)","ROUTINE appstore.repair_step(appstore.repairs)","ROUTINE appstore.take_repair_step()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/set_leeway', '\xeab7c4dceeccab5f5b05aac8bece6e2465cbbae0cfb2c7137a072cd1786e0c9d', '{"ROUTINE appstore.set_leeway(interval,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/state_digest', '\x187c8891c09b6bb747a30698d667c24f3395fabe3eeaa36b590b79d893e68664', '{"ROUTINE appstore.chain_link(bytea,text)","ROUTINE appstore.chained_digest(text)","ROUTINE appstore.state_digest_parts(appstore.environment)","ROUTINE appstore.state_digest(appstore.environment)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\x5e20c6ae7168ee1c5b38570691e2614b2a01804a51d35da365bf20ed40388526', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\x7653535612a01b092cb98e73c3466402abd635acb1eb161bd9ad1f15b7adc37c', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/fall_back', '\xf90af5d53e98af45a169e0e59282e09b93bc4464a2150fcd06f96fd05ea16f13', '{"ROUTINE appstore.fall_back(bigint[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/repeat_call', '\x1a278d9055fbad89c6d5a25da09f6da9f1e59231f87444d5870e0a7caadcb6ee', '{"ROUTINE appstore.repeat_call(bigint,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\x184e0a9e6a805022e68620dc092f21dcd83e0f8f4ec284c73d811ed3e4fd80d8', '{"VIEW appstore.order_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\x05efd073b3a89ff81031a099adf5631bf18dee867694a8b01cc6026abe6e5d6d', '{"VIEW appstore.user_orders"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/settle_call', '\xd4c7479d19bedb86208f411831d4114756191cbfee7105a0b6554d9496061c41', '{"ROUTINE appstore.answer_call(bigint,bigint,bytea[],jsonb,bytea)","ROUTINE appstore.end_call(bigint,bigint,text,text,boolean)","ROUTINE appstore.postpone_call(bigint,bigint,text,interval,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/ask_question', '\x0a4ea99a9ea5857bd9d5b0d5795bb9c5727e4950518b4c29db04d37e9809d0ff', '{"ROUTINE appstore.ask_question(text,text,appstore.environment,text,text,smallint,timestamp with time zone)","ROUTINE appstore.ledger_about(appstore.environment,text,text)","ROUTINE appstore.ask_about_stale_contracts(text,appstore.environment,timestamp with time zone)","ROUTINE appstore.ask_about_a_sample(text,appstore.environment,integer,timestamp with time zone)","ROUTINE appstore.settle_questions(boolean,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/is_stale', '\x8095282af24dd26a866e9fef94368d5cfa87596a2858745481cf8307ff077381', '{"ROUTINE appstore.is_stale(text,appstore.contracts,timestamp with time zone)","ROUTINE appstore.is_refund_in_doubt(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.still_holds(appstore.reconcile_watches,appstore.contracts,timestamp with time zone)","ROUTINE appstore.next_question(appstore.reconcile_watches,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.heard_at(appstore.environment,text)","ROUTINE appstore.has_backlog(timestamp with time zone)","ROUTINE appstore.may_be_called(appstore.environment,text)","ROUTINE appstore.may_be_asked_at(text,appstore.environment,text,timestamp with time zone)"}');
@@ -20460,7 +20505,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/ask_apple'
 INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/request_apple', '\xf608f22c7482da013063b477d80b49768ba1efd7a2b5f5af969f522e5480d618', '{"ROUTINE appstore.place_of_call(text,appstore.api_keys,text,appstore.environment)","ROUTINE appstore.request_apple(text,text,jsonb,text,appstore.environment,text,appstore.api_keys,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_feed', '\xc9f177ae91faa5d0cb187d67c5b6eff739d0689d030a492cbf98be54f436f408', '{"ROUTINE appstore.feed_place(integer,bigint,timestamp with time zone)","ROUTINE appstore.feed_position_before(timestamp with time zone,bigint,bigint)","ROUTINE appstore.feed_environments(appstore.api_keys)","ROUTINE appstore.feed_cloud_event(text)","ROUTINE appstore.api_feed(bytea,appstore.environment,text[],text,integer,bigint,timestamp with time zone,integer,boolean)","ROUTINE appstore.api_feed_entry(bytea,bigint)","ROUTINE appstore.feed_end()","ROUTINE appstore.api_consumer(bytea,text)","ROUTINE appstore.api_set_consumer(bytea,text,integer,bigint,timestamp with time zone)","ROUTINE appstore.api_remove_consumer(bytea,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_keys', '\x789361452bc6a1ca7b808daee05c2a06b7638b65ee99902d0b5e7fa3e18db23c', '{"ROUTINE appstore.is_alive(appstore.api_keys)","ROUTINE appstore.make_api_key(bytea,text,text[],appstore.environment[],text[],timestamp with time zone)","ROUTINE appstore.revoke_api_key(integer)","ROUTINE appstore.api_key(bytea)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_order_reads', '\x6255b128663ccf2bad8349289a36038c2bf6c8457a1da29f2071d9ed225689c4', '{"ROUTINE appstore.renumbered(uuid)","ROUTINE appstore.api_order(bytea,appstore.environment,uuid)","ROUTINE appstore.api_user_orders(bytea,appstore.environment,text,text,text,timestamp with time zone,uuid,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_order_reads', '\xeaea4576c0bacb3d222b46b65c7905081718eee6043b97848bb34a1bcf1c989d', '{"ROUTINE appstore.renumbered(uuid)","ROUTINE appstore.api_order(bytea,appstore.environment,uuid)","ROUTINE appstore.api_user_orders(bytea,appstore.environment,text,text,text,timestamp with time zone,uuid,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_orders', '\x2316e1e1ad07181f53f6b2e1435002a5836a3cd3673e3b7076a426aadf43cf61', '{"ROUTINE appstore.api_create_order(bytea,text,text,uuid,text)","ROUTINE appstore.api_link_owner(bytea,appstore.environment,text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_posts', '\xe619f9ee56f5b256b8380b6a16c9a21e14cf929c79799f2eac94d8773f942381', '{"ROUTINE appstore.store_post(bytea,text,text,bytea)","ROUTINE appstore.api_submit_transaction(bytea,bytea)","ROUTINE appstore.api_submit_receipt(bytea,bytea)","ROUTINE appstore.api_event(bytea,bigint,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_reads', '\xb67f9fdac50de0aa98434f5ae0d93bb20866986f3f8fbe4ae22985c30778cefb', '{"ROUTINE appstore.api_entitlements(bytea,appstore.environment,text)","ROUTINE appstore.api_subscription(bytea,appstore.environment,text)","ROUTINE appstore.api_receipt_charges(bytea,appstore.environment,text[],text)","ROUTINE appstore.api_receipt_question(bytea,text)"}');
@@ -20468,7 +20513,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/shop/authorize', '\x4
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/check_argument', '\x7204ea63fb29cf0e5aa721aa027b74aff0bfd8d3c19aa99602d0db17508296ff', '{"ROUTINE appstore.check_argument(boolean,text,text)","ROUTINE appstore.check_environment(appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/create_order', '\x65509859eb8b8eeb44ef8f0bcf37ed4f31a28d12a3b32ed2db8c016ce543c6cf', '{"ROUTINE appstore.demand_read_committed()","ROUTINE appstore.lock_for_order(uuid)","ROUTINE appstore.create_order(text,text,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/entitlements_at', '\xac38d383d630e40f69da46825c5548e9aa1cd849d79352aacbe1fda64aa83d9d', '{"ROUTINE appstore.entitlements_at(timestamp with time zone)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\xdb2bf45bdd13446bda5f085c9c4cf02ffa3850740256f959cc66b99f89ba9054', '{"ROUTINE appstore.is_known_purchase(appstore.environment,text,text[])","ROUTINE appstore.lock_for_link(appstore.environment,text)","ROUTINE appstore.record_owner_link(appstore.environment,text,text,timestamp with time zone,text,text,integer)","ROUTINE appstore.link_owner(appstore.environment,text,text,text)","ROUTINE appstore.unlink_owner(appstore.environment,text,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\xc84ca6355250fef51ecc2b674bb51fb48c50b4f57505614cb7b2ee7b66f3c2f7', '{"ROUTINE appstore.is_known_purchase(appstore.environment,text,text[])","ROUTINE appstore.lock_for_link(appstore.environment,text)","ROUTINE appstore.record_owner_link(appstore.environment,text,text,timestamp with time zone,text,text,integer)","ROUTINE appstore.link_owner(appstore.environment,text,text,text)","ROUTINE appstore.unlink_owner(appstore.environment,text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/set_user_token', '\xfcfd963f5a15bbac78b7dc6ab3149d5d4a6eb46e392736cf495d6bc6b9fd987d', '{"ROUTINE appstore.record_user_token(uuid,text,text)","ROUTINE appstore.set_user_token(uuid,text)","ROUTINE appstore.api_set_user_token(bytea,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoint_statistics', '\x621a4df4a61c306758d47c203986c3af5d53b4c0016feb9dc0ea5370ff814ae8', '{"ROUTINE appstore.endpoint_statistics()","ROUTINE appstore.consumer_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoints', '\x228e7f5b9d7a2502ee657556ec7875c7c13844a79a8edb32a7570319a2fffe98', '{"ROUTINE appstore.make_endpoint(text,text,text,text[],text[],appstore.environment[],boolean,boolean,integer,integer,integer)","ROUTINE appstore.change_endpoint(text,jsonb)","ROUTINE appstore.pause_endpoint(text,text)","ROUTINE appstore.resume_endpoint(text,bigint)","ROUTINE appstore.remove_endpoint(text)","ROUTINE appstore.rotate_endpoint_secret(text)","ROUTINE appstore.test_endpoint(text)","ROUTINE appstore.locked_endpoint(text)","ROUTINE appstore.endpoint_named(text)","ROUTINE appstore.check_endpoint(appstore.endpoints)","ROUTINE appstore.wants_raw(appstore.endpoints)","ROUTINE appstore.lock_feed_switch(appstore.endpoints)","ROUTINE appstore.set_wants_raw()","ROUTINE appstore.audit_endpoint(text,text,text,jsonb)"}');
@@ -20491,6 +20536,8 @@ INSERT INTO appstore.schema_definitions VALUES ('views/import_misses', '\x7ea067
 INSERT INTO appstore.schema_definitions VALUES ('views/import_status', '\x992db686d08fcad0bfad2d26c71d8a4c0b2a9d5bce3449dc1005907807fa1c9c', '{"VIEW appstore.import_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_partitions', '\xc772d654bc1f0f8307e8b15f9ad9d58d1f4aeec2e0c220606c55bfe36dfe9f84', '{"VIEW appstore.inbox_partitions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_status', '\xdeb06b82505dc07887142a62eaa16a1bbf4c81685e0c72e0e21d0db89977a7ee', '{"VIEW appstore.inbox_status"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\x184e0a9e6a805022e68620dc092f21dcd83e0f8f4ec284c73d811ed3e4fd80d8', '{"VIEW appstore.order_status"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\xf1901f032007b541f2e50d8aae5cbe2a08a6a8ff288f6c032cc5467de923caa9', '{"VIEW appstore.user_orders"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/outbox_status', '\x74aa520789464bba3923d33a9ffe82e9aa0826b1c6cee76705fb87bd57ea9376', '{"VIEW appstore.outbox_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/payments', '\x2908ab215e56ac7181da2a3f4fe176b0c4173a3d24036f371ad77e23a72a9681', '{"VIEW appstore.payments"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reconcile_status', '\xcdc2ce99fef1b6a8c5c4ecd66cac0aef8f2811ea04935f01d3ac510a809acdf1', '{"VIEW appstore.reconcile_status"}');
@@ -20500,12 +20547,12 @@ INSERT INTO appstore.schema_definitions VALUES ('views/reports/numbered', '\x472
 INSERT INTO appstore.schema_definitions VALUES ('views/reports/transactions', '\x39f644d911250e6ea984e9fa4e38b85707b3bcaedf73133365d28de0b5937eb9', '{"VIEW appstore_reports.transactions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/revoked_events', '\x67470bee362b226d6853353aec6076013be6d2661bbaa56c9187af5c6a3745c3', '{"VIEW appstore.revoked_events"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/stale_contracts', '\xfe7c62acc5bdf56c498044f296af27777d25767988d73c979229e5cadb604a70', '{"VIEW appstore.stale_contracts"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x937b2a0894a188f6c071a87cc66967c82736c53c8d524f0afdd17d17653d06d6', '{"VIEW appstore.unmatched"}');
-INSERT INTO appstore.schema_definitions VALUES ('grants', '\x1004c344d661307e1e1e3eda1fe14928f5b437ba2abf2932218ec3d10a4eef41', '{}');
+INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\xce4f61e4b19c6fd8bb60efee278a67999fee4edcddb01a565b19b4207b7760f0', '{"VIEW appstore.unmatched"}');
+INSERT INTO appstore.schema_definitions VALUES ('grants', '\x48fdcbb930666ddf78c1bfaa19655db18b391ef7d86945689947aa7bbbe34d11', '{}');
 
 
 
-INSERT INTO appstore.schema_history VALUES (10, 'tables', false, '2026-11-29 20:03:04.138622+00');
+INSERT INTO appstore.schema_history VALUES (10, 'tables', false, '2026-11-29 21:36:03.236301+00');
 
 
 
@@ -21039,7 +21086,7 @@ CREATE INDEX contracts_by_user ON appstore.contracts USING btree (user_id) WHERE
 
 
 
-CREATE INDEX contracts_without_user ON appstore.contracts USING btree (environment, original_transaction_id) WHERE (user_id IS NULL);
+CREATE INDEX contracts_unowned ON appstore.contracts USING btree (environment, original_transaction_id) WHERE is_unowned;
 
 
 
@@ -22767,6 +22814,13 @@ REVOKE ALL ON FUNCTION appstore.order_of(p_environment appstore.environment, p_p
 
 
 
+REVOKE ALL ON FUNCTION appstore.order_user(p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamp with time zone, p_is_later_copy boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.order_user(p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamp with time zone, p_is_later_copy boolean) TO appstore_worker;
+GRANT ALL ON FUNCTION appstore.order_user(p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamp with time zone, p_is_later_copy boolean) TO appstore_viewer;
+GRANT ALL ON FUNCTION appstore.order_user(p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamp with time zone, p_is_later_copy boolean) TO appstore_operator;
+
+
+
 REVOKE ALL ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.outbox_statistics(OUT open bigint, OUT oldest interval) TO appstore_worker;
 
@@ -22794,7 +22848,6 @@ REVOKE ALL ON FUNCTION appstore.paid_status(p_revocation_date timestamp with tim
 GRANT ALL ON FUNCTION appstore.paid_status(p_revocation_date timestamp with time zone, p_revocation_percentage integer) TO appstore_worker;
 GRANT ALL ON FUNCTION appstore.paid_status(p_revocation_date timestamp with time zone, p_revocation_percentage integer) TO appstore_viewer;
 GRANT ALL ON FUNCTION appstore.paid_status(p_revocation_date timestamp with time zone, p_revocation_percentage integer) TO appstore_operator;
-GRANT ALL ON FUNCTION appstore.paid_status(p_revocation_date timestamp with time zone, p_revocation_percentage integer) TO appstore_backend;
 
 
 
@@ -22812,6 +22865,13 @@ REVOKE ALL ON FUNCTION appstore.payer(p_environment appstore.environment, p_orde
 
 
 REVOKE ALL ON FUNCTION appstore.period_until(p_purchase_date timestamp with time zone, p_expires_date timestamp with time zone, p_revocation_date timestamp with time zone, p_stated_at timestamp with time zone, p_first_signed_date timestamp with time zone, p_renewal_status integer, p_renewal_date timestamp with time zone, p_renewal_signed_date timestamp with time zone, p_grace_period_expires_date timestamp with time zone) FROM PUBLIC;
+
+
+
+REVOKE ALL ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) TO appstore_worker;
+GRANT ALL ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) TO appstore_viewer;
+GRANT ALL ON FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamp with time zone) TO appstore_operator;
 
 
 
@@ -23571,6 +23631,7 @@ GRANT SELECT ON TABLE appstore.ownership_claims TO appstore_operator;
 
 
 
+GRANT SELECT ON TABLE appstore.token_orders TO appstore_worker;
 GRANT SELECT ON TABLE appstore.token_orders TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.token_orders TO appstore_operator;
 

@@ -18,12 +18,11 @@ CROSS JOIN LATERAL ( -- OFFSET 0 pins an index lookup for each element
       AND p.is_receipt = u.is_receipt AND p.transaction_id IS NOT DISTINCT FROM u.transaction_id OFFSET 0
 ) AS p
 LEFT JOIN LATERAL (
-    SELECT t.order_no, t.original_transaction_id FROM appstore.transactions AS t
+    SELECT t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy FROM appstore.transactions AS t
     WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0
 ) AS t ON true
-LEFT JOIN LATERAL (
-    SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = u.environment OFFSET 0
-) AS o ON true
+LEFT JOIN LATERAL appstore.order_user(u.environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy) AS o
+    ON true
 LEFT JOIN LATERAL (
     SELECT c.user_id FROM appstore.contracts AS c
     WHERE c.original_transaction_id = t.original_transaction_id AND c.environment = u.environment OFFSET 0

@@ -44,7 +44,9 @@ ALTER TABLE appstore.token_orders SET (autovacuum_vacuum_scale_factor = 0.02, au
                                        autovacuum_analyze_scale_factor = 0.02);
 ANALYZE appstore.token_orders;
 DROP TABLE appstore.orders;
-CREATE INDEX contracts_without_user ON appstore.contracts (environment, original_transaction_id) WHERE user_id IS NULL;
+ALTER TABLE appstore.contracts ADD COLUMN is_unowned boolean NOT NULL DEFAULT false;
+CREATE INDEX contracts_unowned ON appstore.contracts (environment, original_transaction_id) WHERE is_unowned;
+COMMENT ON COLUMN appstore.contracts.is_unowned IS 'Something of it is paid, and nothing says whose it is: appstore.unmatched lists it.';
 COMMENT ON TABLE appstore.token_orders IS
     'Orders whose number a client gives as appAccountToken: made by the shop, or named by a purchase only. appstore.orders has all orders.';
 COMMENT ON COLUMN appstore.token_orders.user_id IS 'The user for whom the shop made the order; null while only Apple knows of it.';

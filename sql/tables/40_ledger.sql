@@ -158,6 +158,7 @@ CREATE TABLE appstore.contracts (
     current_period_end             timestamptz,
     revoked_at                     timestamptz,
     access_until                   timestamptz,
+    is_unowned                     boolean     NOT NULL DEFAULT false,
     PRIMARY KEY (original_transaction_id, environment),
     CONSTRAINT contracts_register_whole CHECK ((renewal_signed_date IS NULL) = (renewal_hash IS NULL)),
     CONSTRAINT contracts_current_whole CHECK ((current_transaction_id IS NULL) = (current_period_start IS NULL))
@@ -182,12 +183,12 @@ COMMENT ON COLUMN appstore.contracts.revoked_at IS 'revocationDate of the curren
 COMMENT ON COLUMN appstore.contracts.access_until IS
     'Until when it gives access; infinity where access does not end; null while only appstore.products or a charge that is missing could say it.';
 COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
+COMMENT ON COLUMN appstore.contracts.is_unowned IS 'Something of it is paid, and nothing says whose it is: appstore.unmatched lists it.';
 COMMENT ON COLUMN appstore.contracts.is_contested IS
     'The contract has a client post, a V1 register or a later token, or two purchases that run at once, or copies of the current one: a new renewal '
     'may change more than the newest purchase.';
 CREATE INDEX contracts_by_user ON appstore.contracts (user_id) WHERE user_id IS NOT NULL;
--- appstore.unmatched: purchases without a user are found through their contracts.
-CREATE INDEX contracts_without_user ON appstore.contracts (environment, original_transaction_id) WHERE user_id IS NULL;
+CREATE INDEX contracts_unowned ON appstore.contracts (environment, original_transaction_id) WHERE is_unowned;
 
 CREATE TABLE appstore.effect_log (
     effect_id               uuid        NOT NULL PRIMARY KEY,

@@ -1,13 +1,14 @@
 CREATE OR REPLACE VIEW appstore.orders AS
 SELECT o.environment, o.order_no,
        CASE WHEN o.ordered_at IS NOT NULL THEN o.user_id
+            -- appstore.period_user and, below, paid_status, written out: a view calls functions with the rights of its reader.
             ELSE (SELECT c.user_id FROM appstore.ownership_claims AS c
                   WHERE c.original_transaction_id = o.original_transaction_id AND c.environment = o.environment
                   ORDER BY c.effective_at <= o.paid_at DESC, CASE WHEN c.effective_at <= o.paid_at THEN (c.effective_at, c.kind, c.source_id) END DESC,
                            c.effective_at, c.kind, c.source_id
                   LIMIT 1) END AS user_id,
        o.product_id, o.bundle_id, o.ordered_at, o.status, o.reason, o.period_no, o.transaction_id, o.original_transaction_id,
-       o.web_order_line_item_id, o.paid_product_id, o.paid_bundle_id, o.paid_at, o.quantity, o.price, o.currency
+       o.web_order_line_item_id, o.paid_product_id, o.paid_at, o.quantity, o.price, o.currency, o.paid_bundle_id
 FROM (
     SELECT k.environment, k.order_no, k.user_id, k.product_id, k.bundle_id, k.ordered_at, k.status, k.reason, k.period_no, k.transaction_id,
            k.original_transaction_id, k.web_order_line_item_id, k.paid_product_id,
@@ -17,13 +18,15 @@ FROM (
     FROM appstore.token_orders AS k
     UNION ALL
     -- A purchase that no token pays has an order of its own. Its first transaction represents it, as in appstore.purchase.
-    SELECT t.environment, t.period_no, NULL, NULL, NULL, NULL,
-           (SELECT appstore.paid_status(s.revocation_date, s.revocation_percentage) FROM appstore.transactions AS s
+    SELECT t.environment, t.period_no AS order_no, NULL::text AS user_id, NULL::text AS product_id, NULL::text AS bundle_id,
+           NULL::timestamptz AS ordered_at,
+           (SELECT CASE WHEN s.revocation_date IS NULL THEN 'paid' WHEN s.revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
+            FROM appstore.transactions AS s
             WHERE s.period_no = t.period_no AND s.environment = t.environment AND s.is_purchased
             ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC, s.transaction_id DESC
-            LIMIT 1),
-           NULL, t.period_no, t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.product_id, t.bundle_id, t.purchase_date,
-           t.quantity, t.price, t.currency
+            LIMIT 1) AS status,
+           NULL::text AS reason, t.period_no, t.transaction_id, t.original_transaction_id, t.web_order_line_item_id,
+           t.product_id AS paid_product_id, t.bundle_id AS paid_bundle_id, t.purchase_date AS paid_at, t.quantity, t.price, t.currency
     FROM appstore.transactions AS t
     WHERE t.order_no = t.period_no AND t.is_purchased AND NOT t.is_later_copy
 ) AS o;
@@ -31,8 +34,7 @@ COMMENT ON VIEW appstore.orders IS
     'Orders: made by the shop, which gives order_no to the client as appAccountToken; or one for each purchase that no token pays '
     '(order_no = period_no). Indexes find them by order_no and by original_transaction_id; appstore.user_orders has those of a user.';
 COMMENT ON COLUMN appstore.orders.user_id IS
-    'For whom the shop made the order; of any other order the owner when it was bought: the user of the newest claim at or before the purchase, else of '
-    'the earliest claim, else none.';
+    'For whom the shop made the order; of any other order the owner when it was bought: see appstore.period_user.';
 COMMENT ON COLUMN appstore.orders.ordered_at IS 'When the shop made the order; null while only Apple knows of it.';
 COMMENT ON COLUMN appstore.orders.status IS 'pending, paid, partly_refunded (a part of the price) or refunded.';
 COMMENT ON COLUMN appstore.orders.product_id IS 'The product that the shop ordered; null while only Apple knows of the order.';

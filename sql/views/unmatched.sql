@@ -1,9 +1,9 @@
 CREATE OR REPLACE VIEW appstore.unmatched AS
--- 1. Contracts with paid periods that have no user: one row each. An order that the shop should have made is preferred: it may settle all.
-SELECT first.environment,
+-- 1. Contracts with paid purchases that have no user: one row each. An order that the shop should have made is preferred: it may settle all.
+SELECT m.environment,
        CASE WHEN u.order_no <> u.period_no THEN 'order_unknown'
-            WHEN named.product_id <> t.product_id THEN 'product_mismatch'
-            WHEN named.bundle_id <> t.bundle_id THEN 'bundle_mismatch'
+            WHEN named.product_id <> u.product_id THEN 'product_mismatch'
+            WHEN named.bundle_id <> u.bundle_id THEN 'bundle_mismatch'
             WHEN named.order_no IS NOT NULL AND named.ordered_at IS NULL THEN 'order_unknown'
             WHEN named.order_no IS NOT NULL THEN 'order_paid_before'
             ELSE 'no_user' END AS reason,
@@ -12,33 +12,29 @@ SELECT first.environment,
             WHEN named.order_no IS NOT NULL THEN 'link_owner_or_refund'
             ELSE 'post_or_link_owner' END AS resolution,
        coalesce(named.order_no, u.order_no) AS order_no, named.user_id, NULL::text AS owner_user_id,
-       u.transaction_id, first.original_transaction_id, u.paid_product_id AS product_id, u.paid_at AS purchase_date,
-       named.product_id AS ordered_product_id, named.bundle_id AS ordered_bundle_id, first.periods
-FROM (
-    -- A purchase has no user exactly while nothing claims its contract. In the order of an index, so that a LIMIT ends it early.
-    SELECT m.environment, m.original_transaction_id, paid.periods
-    FROM appstore.contracts AS m
-    CROSS JOIN LATERAL (
-        SELECT count(*) AS periods FROM appstore.orders AS o
-        WHERE o.original_transaction_id = m.original_transaction_id AND o.environment = m.environment
-          AND o.status IN ('paid', 'partly_refunded')
-    ) AS paid
-    WHERE m.user_id IS NULL AND paid.periods > 0
-) AS first
+       u.transaction_id, m.original_transaction_id, u.product_id, u.purchase_date,
+       named.product_id AS ordered_product_id, named.bundle_id AS ordered_bundle_id, u.periods
+FROM appstore.contracts AS m -- in the order of an index, so that a LIMIT ends it early
 CROSS JOIN LATERAL (
-    SELECT o.* FROM appstore.orders AS o
-    WHERE o.original_transaction_id = first.original_transaction_id AND o.environment = first.environment
-      AND o.status IN ('paid', 'partly_refunded')
-    ORDER BY o.order_no = o.period_no, o.paid_at, length(o.transaction_id), o.transaction_id LIMIT 1
+    SELECT p.*, count(*) OVER () AS periods
+    FROM (
+        -- As appstore.purchase, for all purchases of the contract at once.
+        SELECT t.transaction_id, t.order_no, t.period_no, t.first_token, t.product_id, t.bundle_id, t.purchase_date, t.is_later_copy,
+               first_value(appstore.paid_status(t.revocation_date, t.revocation_percentage)) OVER newest AS status
+        FROM appstore.transactions AS t
+        WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = m.environment AND t.is_purchased
+        WINDOW newest AS (PARTITION BY t.period_no
+                          ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
+                                   t.transaction_id DESC)
+    ) AS p
+    WHERE NOT p.is_later_copy AND p.status <> 'refunded'
+    ORDER BY p.order_no = p.period_no, p.purchase_date, length(p.transaction_id), p.transaction_id LIMIT 1
 ) AS u
 LEFT JOIN LATERAL (
-    SELECT t.product_id, t.bundle_id, t.first_token FROM appstore.transactions AS t
-    WHERE t.transaction_id = u.transaction_id AND t.environment = u.environment OFFSET 0
-) AS t ON true
-LEFT JOIN LATERAL (
     SELECT n.order_no, n.user_id, n.product_id, n.bundle_id, n.ordered_at FROM appstore.token_orders AS n
-    WHERE n.order_no = t.first_token AND n.environment = u.environment AND u.order_no = u.period_no OFFSET 0
+    WHERE n.order_no = u.first_token AND n.environment = m.environment AND u.order_no = u.period_no OFFSET 0
 ) AS named ON true
+WHERE m.is_unowned
 UNION ALL
 -- 2. Orders whose payment belongs to another user: another product was bought than the ordered one.
 SELECT n.environment, CASE WHEN n.product_id <> t.product_id THEN 'product_mismatch' ELSE 'bundle_mismatch' END, 'link_owner_or_refund',
@@ -49,16 +45,18 @@ CROSS JOIN LATERAL (
     WHERE t.first_token = n.order_no AND t.environment = n.environment AND t.is_purchased
     ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id LIMIT 1
 ) AS t
-CROSS JOIN LATERAL (
-    SELECT o.user_id FROM appstore.orders AS o
-    WHERE o.order_no = t.order_no AND o.environment = n.environment AND o.status <> 'refunded' AND o.user_id <> n.user_id OFFSET 0
-) AS given
+CROSS JOIN LATERAL appstore.order_user(n.environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy)
+    AS given
 LEFT JOIN LATERAL (
     SELECT m.user_id FROM appstore.contracts AS m
     WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = n.environment OFFSET 0
 ) AS m ON true
 CROSS JOIN LATERAL (SELECT appstore.owner_of(given.user_id, m.user_id) AS user_id) AS owner
-WHERE n.reason IS NOT NULL AND owner.user_id <> n.user_id
+CROSS JOIN LATERAL (
+    SELECT o.status FROM appstore.orders AS o
+    WHERE o.order_no = t.order_no AND o.environment = n.environment AND given.user_id <> n.user_id AND owner.user_id <> n.user_id OFFSET 0
+) AS paid
+WHERE n.reason IS NOT NULL AND paid.status <> 'refunded'
   AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
                   WHERE l.original_transaction_id = t.original_transaction_id AND l.environment = n.environment AND l.kind = 'link'
                     AND l.effective_at >= t.purchase_date)
@@ -72,13 +70,11 @@ CROSS JOIN LATERAL (
     WHERE m.original_transaction_id = p.original_transaction_id AND m.environment = p.environment OFFSET 0
 ) AS m
 CROSS JOIN LATERAL (
-    SELECT t.transaction_id, t.order_no, t.product_id, t.purchase_date FROM appstore.transactions AS t
+    SELECT t.transaction_id, t.order_no, t.period_no, t.product_id, t.purchase_date, t.is_later_copy FROM appstore.transactions AS t
     WHERE t.transaction_id = coalesce(p.transaction_id, m.current_transaction_id) AND t.environment = p.environment OFFSET 0
 ) AS t
-LEFT JOIN LATERAL (
-    SELECT o.user_id FROM appstore.orders AS o
-    WHERE o.order_no = t.order_no AND o.environment = p.environment AND p.transaction_id IS NOT NULL OFFSET 0
-) AS o ON true
+LEFT JOIN LATERAL appstore.order_user(p.environment, t.order_no, t.period_no, p.original_transaction_id, t.purchase_date, t.is_later_copy)
+    AS o ON p.transaction_id IS NOT NULL
 WHERE p.conflict IS NOT NULL AND NOT appstore.is_forgotten(p.user_id);
 COMMENT ON VIEW appstore.unmatched IS
     'Cases that need an operator''s decision: purchases that were paid and have no user, orders whose payment belongs to another user, and posts of '

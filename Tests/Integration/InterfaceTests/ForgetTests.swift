@@ -22,7 +22,8 @@ struct ForgetTests {
             let places = try await ForgetScene.tables(in: ledger)
             #expect(
                 places == [
-                    "audit_log", "client_posts", "contracts", "effect_log", "inbox_first", "orders", "owner_links", "ownership_claims",
+                    "audit_log", "client_posts", "contracts", "effect_log", "inbox_first", "owner_links", "ownership_claims",
+                    "token_orders",
                 ]
             )
             let alias = try await ForgetScene.forget(name, in: ledger)

@@ -54,6 +54,20 @@ struct PlainEventTests {
             }
         },
         Case(
+            "a renewal with the order's token that arrives after the next one, between renewals with a user's",
+            after: { ledger in
+                try await ordered(ledger)
+                try await ledger.setToken(otherToken, of: "berta")
+            }
+        ) {
+            try [(0, token), (1, otherToken), (3, otherToken), (2, token)].map { month, token in
+                try event(Facts.Charge("\(1000 + month)", onDay: Double(30 * month), token: token))
+            }
+        },
+        Case("a renewal that arrives after the next one, and the first purchase after both") {
+            try [1, 3, 2, 0].map { try event(Facts.Charge("\(1000 + $0)", onDay: Double(30 * $0))) }
+        },
+        Case(
             "a renewal with a user's token after a link",
             after: { ledger in
                 try await ledger.setToken(token, of: "anna")

@@ -27,7 +27,8 @@ extension PlanCase {
             Statement.consoleRepairs(before: nil, limit: Int32(40))
         },
         .page("console_failed") { Statement.consoleFailed(limit: Int32(21)) },
-        .page("console_unmatched", entries: 120) { Statement.consoleUnmatched(environment: "Production", limit: Int32(21)) },
+        // It reads the claims to what was posted.
+        .page("console_unmatched", entries: 150, pages: 200) { Statement.consoleUnmatched(environment: "Production", limit: Int32(21)) },
         // It counts up to 10,000 of each endpoint.
         .page("console_endpoints", entries: 31_000, pages: 10_000, whole: ["open_deliveries"]) { Statement.consoleEndpoints() },
         .page("console_audit", entries: 120) {

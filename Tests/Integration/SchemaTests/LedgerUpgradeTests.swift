@@ -198,6 +198,8 @@ struct LedgerUpgradeTests {
             INSERT INTO appstore.contracts (environment, original_transaction_id) SELECT environment, original_transaction_id FROM appstore.transactions;
             INSERT INTO appstore.orders (environment, order_no, status, period_no, transaction_id, original_transaction_id, paid_at)
             SELECT environment, order_no, 'paid', period_no, transaction_id, original_transaction_id, now() FROM appstore.transactions;
+            INSERT INTO appstore.client_posts (environment, original_transaction_id, user_id, is_receipt, transaction_id, received_at, event_id)
+            SELECT environment, original_transaction_id, 'anna', false, transaction_id, now(), 1 FROM appstore.transactions;
             """
         )
         try await database.migrate()

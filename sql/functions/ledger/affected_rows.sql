@@ -14,11 +14,9 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         -- 1. The periods of the charges, as they are and as of the latest derivation.
         SELECT charge.period_no AS order_no FROM charge
         UNION
-        SELECT before.period_no
-        FROM charge CROSS JOIN LATERAL (
-            SELECT o.period_no FROM appstore.token_orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
-        ) AS before
-        WHERE charge.order_no <> charge.period_no AND before.period_no IS NOT NULL
+        SELECT coalesce((SELECT o.period_no FROM appstore.token_orders AS o
+                         WHERE o.order_no = charge.order_no AND o.environment = p_environment), charge.order_no)
+        FROM charge WHERE charge.order_no <> charge.period_no
     ), named AS MATERIALIZED (
         -- 2. The orders that the charges name, named at the latest derivation, or pay together with another charge.
         SELECT unnest(p_tokens) AS order_no
@@ -80,8 +78,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             WHERE t.first_token = made.token AND t.environment = p_environment OFFSET 0
         ) AS found
     ), contract AS (
-        -- 5. The contracts. That of a consumable, too, although its row is deleted again unless it was posted or linked: a transaction that
-        --    learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
+        -- 5. The contracts. That of a consumable, too, although its row is deleted again once it has an owner, unless it was posted or linked: a
+        --    transaction that learns its user, and one that learns its charge, must not both miss what the other has not yet committed.
         SELECT unnest(p_contract_ids || p_renewals) AS id
         UNION
         SELECT charge.original_transaction_id FROM charge

@@ -50,25 +50,30 @@ BEGIN
     ), plain AS MATERIALIZED (
         -- 2. Of these, those whose purchase has no other transaction, and whose order is that of the purchase itself, or one that it pays already.
         --    A token in the first case is that of the contract's own order, which an earlier purchase pays, or a user's that the purchase before it
-        --    had (see appstore.contract_claims).
+        --    had (see appstore.contract_claims). One that comes late between others changes nothing only where no token claims the contract.
         SELECT c.transaction_id, c.original_transaction_id, c.web_order_line_item_id, c.order_no,
                CASE WHEN c.is_new THEN c.user_id ELSE appstore.owner_of(o.user_id, c.user_id) END AS user_id, c.is_new, c.product_id,
                c.product_type, c.purchase_date, c.expires_date, c.first_signed_date, c.current_transaction_id, c.renewal_status,
                c.auto_renew_status, c.renewal_signed_date, c.renewal_date, c.grace_period_expires_date, c.contract_row
         FROM candidate AS c
         LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o
-            WHERE o.order_no = c.order_no AND o.environment = p_environment AND NOT c.is_new OFFSET 0
+            SELECT o.user_id
+            FROM appstore.order_user(p_environment, c.order_no, c.period_no, c.original_transaction_id, c.purchase_date, false) AS o
+            WHERE NOT c.is_new OFFSET 0
         ) AS o ON true
         WHERE c.fits
           AND NOT EXISTS (SELECT FROM appstore.transactions AS o
                           WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.transaction_id <> c.transaction_id OFFSET 0)
           AND CASE WHEN c.order_no = c.period_no
-                   THEN c.first_token IS NULL
-                        OR EXISTS (SELECT FROM appstore.token_orders AS o
-                                   WHERE o.order_no = c.first_token AND o.environment = p_environment
-                                     AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
-                        OR EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
+                   THEN c.first_token IS NULL OR c.transaction_id = c.current_transaction_id
+                        OR (c.is_new
+                            OR NOT EXISTS (SELECT FROM appstore.ownership_claims AS k
+                                           WHERE k.original_transaction_id = c.original_transaction_id AND k.environment = p_environment
+                                             AND k.kind = 'token' OFFSET 0))
+                        AND EXISTS (SELECT FROM appstore.token_orders AS o
+                                    WHERE o.order_no = c.first_token AND o.environment = p_environment
+                                      AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
+                        OR c.is_new AND EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
                             SELECT before.first_token FROM appstore.transactions AS before
                             WHERE before.original_transaction_id = c.original_transaction_id AND before.environment = p_environment
                               AND before.purchase_date < c.purchase_date AND before.first_token IS NOT NULL AND before.is_purchased
@@ -101,7 +106,7 @@ BEGIN
         UPDATE appstore.contracts AS m
         SET product_id = c.product_id, product_type = c.product_type, status = c.status, will_renew = c.auto_renew_status = 1,
             current_transaction_id = c.transaction_id, current_period_start = c.purchase_date, current_period_end = c.expires_date,
-            revoked_at = NULL, access_until = c.access_until
+            revoked_at = NULL, access_until = c.access_until, is_unowned = m.user_id IS NULL
         FROM (
             SELECT c.*, CASE WHEN NOT earlier.is_earlier THEN c.renewal_status END AS status,
                    appstore.period_until(c.purchase_date, c.expires_date, NULL, NULL, c.first_signed_date, c.renewal_status, c.renewal_date,
@@ -113,10 +118,10 @@ BEGIN
         ) AS c
         WHERE m.ctid = c.contract_row -- locked by this transaction, and read by this statement
           AND (m.product_id, m.product_type, m.status, m.will_renew, m.current_transaction_id, m.current_period_start, m.current_period_end,
-               m.access_until)
+               m.access_until, m.is_unowned)
               IS DISTINCT FROM
               (c.product_id, c.product_type, c.status, c.auto_renew_status = 1, c.transaction_id, c.purchase_date, c.expires_date,
-               c.access_until)
+               c.access_until, m.user_id IS NULL)
     ), effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                       product_id, order_no, user_id, grace_period_expires_date)
@@ -164,13 +169,13 @@ BEGIN
                        unnest(p_grace_period_expires_dates) AS grace_period_expires_date
             ) AS e
             LEFT JOIN LATERAL (
-                SELECT t.order_no, t.original_transaction_id || '/' || t.web_order_line_item_id AS period
+                SELECT t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy,
+                       t.original_transaction_id || '/' || t.web_order_line_item_id AS period
                 FROM appstore.transactions AS t
                 WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
             ) AS t ON true
-            LEFT JOIN LATERAL (
-                SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
-            ) AS o ON true
+            LEFT JOIN LATERAL appstore.order_user(p_environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date,
+                                                  t.is_later_copy) AS o ON true
             LEFT JOIN LATERAL (
                 SELECT m.user_id FROM appstore.contracts AS m
                 WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment

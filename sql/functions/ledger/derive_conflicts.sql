@@ -32,18 +32,16 @@ BEGIN
         FROM post
         JOIN disputed ON disputed.contract = post.contract
         CROSS JOIN LATERAL (
-            SELECT m.user_id, m.current_transaction_id FROM appstore.contracts AS m
+            SELECT m.user_id, m.current_transaction_id, m.is_unowned FROM appstore.contracts AS m
             WHERE m.original_transaction_id = post.contract AND m.environment = p_environment OFFSET 0
         ) AS m
         CROSS JOIN LATERAL (
-            SELECT t.order_no, t.is_purchased, t.confers_access FROM appstore.transactions AS t
+            SELECT t.order_no, t.period_no, t.purchase_date, t.is_later_copy, t.is_purchased, t.confers_access FROM appstore.transactions AS t
             WHERE t.transaction_id = coalesce(post.transaction_id, m.current_transaction_id) AND t.environment = p_environment
               AND t.original_transaction_id = post.contract OFFSET 0
         ) AS t
-        LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o
-            WHERE o.order_no = t.order_no AND o.environment = p_environment AND post.transaction_id IS NOT NULL OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL appstore.order_user(p_environment, t.order_no, t.period_no, post.contract, t.purchase_date, t.is_later_copy) AS o
+            ON post.transaction_id IS NOT NULL
         CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, m.user_id) AS user_id) AS owner
         WHERE CASE WHEN post.transaction_id IS NOT NULL THEN owner.user_id <> post.user_id OR (owner.user_id IS NULL AND NOT t.is_purchased)
                    ELSE owner.user_id <> post.user_id AND t.confers_access AND post.user_id IS DISTINCT FROM (
@@ -55,9 +53,7 @@ BEGIN
           AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
                           WHERE l.original_transaction_id = post.contract AND l.environment = p_environment AND l.kind = 'link'
                             AND l.effective_at >= post.received_at OFFSET 0)
-          AND NOT EXISTS (SELECT FROM appstore.orders AS u
-                          WHERE u.original_transaction_id = post.contract AND u.environment = p_environment
-                            AND u.user_id IS NULL AND u.status IN ('paid', 'partly_refunded') OFFSET 0)
+          AND NOT m.is_unowned
         ORDER BY post.contract, post.user_id, post.received_at, post.event_id, post.is_receipt, post.transaction_id
     ), changed AS MATERIALIZED (
         SELECT post.contract, post.user_id, post.is_receipt, post.transaction_id, refused.conflict

@@ -33,7 +33,8 @@ BEGIN
     SET user_id = new.user_id, owner_since = new.owner_since, is_contested = new.is_contested, bundle_id = new.bundle_id,
         product_id = new.product_id, product_type = new.product_type, status = new.status, will_renew = new.will_renew,
         started_at = new.started_at, current_transaction_id = new.current_transaction_id, current_period_start = new.current_period_start,
-        current_period_end = new.current_period_end, revoked_at = new.revoked_at, access_until = new.access_until
+        current_period_end = new.current_period_end, revoked_at = new.revoked_at, access_until = new.access_until,
+        is_unowned = new.is_unowned
     FROM (
         SELECT renewal.place, owner.user_id, owner.effective_at AS owner_since, contested.is_contested, current.bundle_id,
                coalesce(current.product_id, (renewal.register).renewal_product_id) AS product_id, current.product_type,
@@ -60,7 +61,12 @@ BEGIN
                        END)
                    WHEN current.product_type = 'Non-Consumable' THEN coalesce(current.revocation_date, 'infinity')
                    WHEN current.product_type = 'Non-Renewing Subscription' THEN current.revocation_date
-               END AS access_until
+               END AS access_until,
+               CASE WHEN owner.user_id IS NULL
+                    THEN EXISTS (SELECT FROM appstore.orders AS o
+                                 WHERE o.original_transaction_id = contract.id AND o.environment = p_environment
+                                   AND o.status IN ('paid', 'partly_refunded') OFFSET 0)
+                    ELSE false END AS is_unowned
         FROM unnest(v_contracts) AS contract (id)
         LEFT JOIN LATERAL (
             SELECT s AS register, s.ctid AS place FROM appstore.contracts AS s
@@ -120,10 +126,11 @@ BEGIN
     ) AS new
     WHERE m.ctid = new.place -- the locked row that this statement has read: another look-up would read its old versions again
       AND (m.user_id, m.owner_since, m.is_contested, m.bundle_id, m.product_id, m.product_type, m.status, m.will_renew, m.started_at,
-           m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until)
+           m.current_transaction_id, m.current_period_start, m.current_period_end, m.revoked_at, m.access_until, m.is_unowned)
           IS DISTINCT FROM
           (new.user_id, new.owner_since, new.is_contested, new.bundle_id, new.product_id, new.product_type, new.status, new.will_renew,
-           new.started_at, new.current_transaction_id, new.current_period_start, new.current_period_end, new.revoked_at, new.access_until);
+           new.started_at, new.current_transaction_id, new.current_period_start, new.current_period_end, new.revoked_at, new.access_until,
+           new.is_unowned);
     IF EXISTS (SELECT FROM appstore.contracts AS m
                WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = p_environment AND m.is_contested) THEN
         PERFORM appstore.derive_conflicts(p_environment, v_contracts);

@@ -89,3 +89,40 @@ $$;
 COMMENT ON FUNCTION appstore.payer IS
     'The purchase that pays an order: the first one, by (purchase date, transaction id), of which the first transaction''s first known token names '
     'the order and whose product and app are the ordered ones. The token of a copy pays nothing, nor does a user''s.';
+
+CREATE OR REPLACE FUNCTION appstore.period_user(p_environment appstore.environment, p_contract text, p_purchased_at timestamptz)
+RETURNS TABLE (user_id text)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT c.user_id
+    FROM appstore.ownership_claims AS c
+    WHERE c.original_transaction_id = p_contract AND c.environment = p_environment
+    ORDER BY c.effective_at <= p_purchased_at DESC,
+             CASE WHEN c.effective_at <= p_purchased_at THEN (c.effective_at, c.kind, c.source_id) END DESC,
+             c.effective_at, c.kind, c.source_id
+    LIMIT 1
+$$;
+COMMENT ON FUNCTION appstore.period_user IS
+    'The owner of a contract when something of it was bought: the user of the newest claim at or before that, else of the earliest claim, else none. '
+    'Inlined.';
+
+CREATE OR REPLACE FUNCTION appstore.order_user(
+    p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamptz, p_is_later_copy boolean)
+RETURNS TABLE (user_id text)
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT CASE WHEN made.ordered_at IS NOT NULL THEN made.user_id
+                ELSE (SELECT u.user_id FROM appstore.period_user(
+                          p_environment, p_contract,
+                          CASE WHEN p_is_later_copy
+                               THEN (SELECT f.purchase_date FROM appstore.transactions AS f
+                                     WHERE f.period_no = p_period_no AND f.environment = p_environment AND f.is_purchased
+                                     ORDER BY length(f.transaction_id), f.transaction_id LIMIT 1)
+                               ELSE p_purchased_at END) AS u) END
+    FROM (SELECT WHERE p_order_no IS NOT NULL) AS paid
+    LEFT JOIN LATERAL (
+        SELECT o.user_id, o.ordered_at FROM appstore.token_orders AS o
+        WHERE o.order_no = p_order_no AND o.environment = p_environment AND p_order_no <> p_period_no OFFSET 0
+    ) AS made ON true
+    OFFSET 0 -- evaluated once
+$$;
+COMMENT ON FUNCTION appstore.order_user IS
+    'The user of the order that a transaction pays, as appstore.orders has it, from the transaction''s own row. Inlined.';

@@ -20,12 +20,11 @@ BEGIN
                    unnest(p_grace_period_expires_dates) AS grace_period_expires_date
         ) AS e
         CROSS JOIN LATERAL (
-            SELECT t.order_no, t.purchase_date FROM appstore.transactions AS t
+            SELECT t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy FROM appstore.transactions AS t
             WHERE t.transaction_id = e.transaction_id AND t.environment = p_environment OFFSET 0
         ) AS t
-        LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = t.order_no AND o.environment = p_environment OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL appstore.order_user(p_environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date,
+                                              t.is_later_copy) AS o ON true
         LEFT JOIN LATERAL (
             SELECT m.user_id FROM appstore.contracts AS m
             WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment

@@ -74,12 +74,12 @@ BEGIN
             ) AS first
         ) AS own ON true
         CROSS JOIN LATERAL (
-            SELECT t.transaction_id, t.product_id, t.order_no FROM appstore.transactions AS t
+            SELECT t.transaction_id, t.product_id, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy
+            FROM appstore.transactions AS t
             WHERE t.transaction_id = coalesce(own.transaction_id, p.ids[1]) AND t.environment = p_environment OFFSET 0
         ) AS charge
-        LEFT JOIN LATERAL (
-            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = charge.order_no AND o.environment = p_environment OFFSET 0
-        ) AS o ON true
+        LEFT JOIN LATERAL appstore.order_user(p_environment, charge.order_no, charge.period_no, charge.original_transaction_id,
+                                              charge.purchase_date, charge.is_later_copy) AS o ON true
         LEFT JOIN LATERAL (
             SELECT m.user_id FROM appstore.contracts AS m
             WHERE m.original_transaction_id = p.contract AND m.environment = p_environment OFFSET 0

@@ -82,7 +82,7 @@ BEGIN
         WHERE terms.entitlements IS NULL AND m.original_transaction_id = o.original_transaction_id AND m.environment::text = o.environment
         OFFSET 0
     ) AS contract ON true
-    LEFT JOIN LATERAL ( -- a consumable has no contract: its order names the user
+    LEFT JOIN LATERAL ( -- a consumable may have no contract: its order names the user
         SELECT t.product_id, paid.user_id
         FROM appstore.transactions AS t
         LEFT JOIN LATERAL (

@@ -53,15 +53,19 @@ LANGUAGE sql STABLE AS $$
         UNION ALL -- 4. the shop's orders that the charges name
         SELECT o.ordered_at, o.ordered_at, NULL, 'order_made', NULL, o.product_id, o.order_no, o.user_id, o.bundle_id, 1
         FROM (SELECT c.first_token FROM charge AS c UNION SELECT c.app_account_token FROM charge AS c) AS named (order_no)
-        JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = named.order_no
-        WHERE o.ordered_at IS NOT NULL
+        CROSS JOIN LATERAL (
+            SELECT o.* FROM appstore.token_orders AS o
+            WHERE o.order_no = named.order_no AND o.environment = entries_about.environment AND o.ordered_at IS NOT NULL OFFSET 0
+        ) AS o
         UNION ALL -- 5. the paid periods, at the later time of charge and order
         SELECT o.paid_at, CASE WHEN g.learned_at IS NOT NULL THEN greatest(g.learned_at, o.ordered_at) END, g.event_id, 'order_paid',
                o.transaction_id, o.paid_product_id, o.order_no, o.user_id,
                concat_ws(', ', 'price=' || trim_scale(c.price / 1000.0) || coalesce(' ' || c.currency, ''),
                          CASE WHEN o.user_id IS NULL THEN 'owner_unknown' END, nullif(o.status, 'paid')), 4
         FROM (SELECT DISTINCT c.order_no FROM charge AS c) AS paid
-        JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = paid.order_no
+        CROSS JOIN LATERAL (
+            SELECT o.* FROM appstore.orders AS o WHERE o.order_no = paid.order_no AND o.environment = entries_about.environment OFFSET 0
+        ) AS o
         LEFT JOIN LATERAL (
             SELECT t.price, t.currency FROM appstore.transactions AS t
             WHERE t.transaction_id = o.transaction_id AND t.environment = o.environment OFFSET 0
@@ -71,7 +75,10 @@ LANGUAGE sql STABLE AS $$
         UNION ALL
         (SELECT DISTINCT ON (o.order_no) c.purchase_date, NULL::timestamptz, NULL::bigint, 'order_not_paid', c.transaction_id, c.product_id,
                 o.order_no, o.user_id, concat_ws(', ', o.reason, 'ordered=' || o.product_id, 'bundle_id=' || o.bundle_id), 5
-         FROM charge AS c JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = c.first_token
+         FROM charge AS c
+         CROSS JOIN LATERAL (
+             SELECT o.* FROM appstore.token_orders AS o WHERE o.order_no = c.first_token AND o.environment = entries_about.environment OFFSET 0
+         ) AS o
          WHERE c.is_purchased AND o.reason IS NOT NULL
          ORDER BY o.order_no, c.purchase_date, length(c.transaction_id), c.transaction_id)
         UNION ALL -- 6. client posts, and links by the shop or an operator
@@ -87,7 +94,9 @@ LANGUAGE sql STABLE AS $$
                     ELSE 'owner_conflict, owner=' || owner.user_id END, 2
         FROM appstore.client_posts AS p
         LEFT JOIN charge AS c ON c.transaction_id = p.transaction_id
-        LEFT JOIN appstore.orders AS o ON o.environment = entries_about.environment AND o.order_no = c.order_no
+        LEFT JOIN LATERAL (
+            SELECT o.user_id FROM appstore.orders AS o WHERE o.order_no = c.order_no AND o.environment = entries_about.environment OFFSET 0
+        ) AS o ON true
         LEFT JOIN appstore.contracts AS m
             ON m.environment = entries_about.environment AND m.original_transaction_id = entries_about.original_transaction_id
         LEFT JOIN LATERAL ( -- of a receipt that names no purchase: the owner when it was posted

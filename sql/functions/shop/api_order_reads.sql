@@ -37,7 +37,7 @@ BEGIN
     RETURN QUERY
     SELECT page.*
     FROM (
-        (SELECT s.* FROM appstore.order_status AS s -- 1. the orders of the shop, in the order of their index
+        (SELECT s.* FROM appstore.user_orders AS s -- 1. the orders of the shop, in the order of their index
          WHERE s.user_id = user_id AND s.environment = environment AND s.ordered_at IS NOT NULL AND (s.ordered_at, s.order_no) < (v_at, v_no)
            AND (s.status = status OR status IS NULL) AND (s.product_id = product_id OR product_id IS NULL)
            AND (s.bundle_id = ANY (v_key.bundle_ids) OR v_key.bundle_ids IS NULL)

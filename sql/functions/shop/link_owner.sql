@@ -30,7 +30,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.lock_for_link IS
-    'Locks a contract and its transactions, in the order in which a merge locks, and makes the contract of a consumable, which has none before its '
+    'Locks a contract and its transactions, in the order in which a merge locks, and makes the contract of a consumable, which may have none before its '
     'first link. A link is dated and the links before it are read under these locks.';
 
 CREATE OR REPLACE FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamptz,

@@ -1,14 +1,15 @@
 CREATE OR REPLACE VIEW appstore.user_orders AS
-SELECT s.environment, s.order_no, made.user_id, s.product_id, s.bundle_id, s.status, s.reason, s.ordered_at, s.paid_at, s.quantity, s.price,
-       s.currency, s.transaction_id, s.original_transaction_id
-FROM appstore.token_orders AS made
-CROSS JOIN LATERAL (
-    SELECT s.* FROM appstore.order_status AS s WHERE s.order_no = made.order_no AND s.environment = made.environment OFFSET 0
-) AS s
-WHERE made.ordered_at IS NOT NULL
+-- As in appstore.order_status, but by the index of the shop's orders for a user.
+SELECT o.environment, o.order_no, o.user_id, coalesce(o.product_id, o.paid_product_id) AS product_id,
+       coalesce((SELECT t.bundle_id FROM appstore.transactions AS t
+                 WHERE t.transaction_id = o.transaction_id AND t.environment = o.environment), o.bundle_id) AS bundle_id,
+       o.status, o.reason, o.ordered_at, o.paid_at, o.quantity, o.price, o.currency, o.transaction_id, o.original_transaction_id
+FROM appstore.token_orders AS o
+WHERE o.ordered_at IS NOT NULL
 UNION ALL
 -- Orders that the shop did not make have no index by user: the user's contracts lead to them.
-SELECT s.*
+SELECT s.environment, s.order_no, s.user_id, s.product_id, s.bundle_id, s.status, s.reason, NULL::timestamptz AS ordered_at, s.paid_at, s.quantity, s.price, s.currency,
+       s.transaction_id, s.original_transaction_id
 FROM (SELECT DISTINCT c.environment, c.original_transaction_id, c.user_id FROM appstore.ownership_claims AS c) AS owned
 CROSS JOIN LATERAL (
     SELECT s.* FROM appstore.order_status AS s

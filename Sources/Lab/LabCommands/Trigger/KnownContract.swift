@@ -32,7 +32,7 @@ struct KnownContract {
         return "\(charge.originalTransactionID)  \(charge.product.id)  \(app.bundleID)  \(app.environment.rawValue)"
     }
 
-    /// Contracts give access; a consumable is known by the order that it pays.
+    /// Contracts give access; a consumable with an owner is known by the order that it pays.
     static func statement(user: String?, original: String?) -> Statement {
         """
         WITH known AS (

@@ -1,5 +1,10 @@
 -- after the definitions
--- A purchase without an owner has a contract, through which appstore.unmatched finds it: until now a consumable had none.
+-- Contracts say that something paid has no owner, and consumables without one have a contract: so appstore.unmatched finds them.
+UPDATE appstore.contracts AS m SET is_unowned = true
+WHERE m.user_id IS NULL AND NOT m.is_unowned
+  AND EXISTS (SELECT FROM appstore.orders AS o
+              WHERE o.original_transaction_id = m.original_transaction_id AND o.environment = m.environment
+                AND o.status IN ('paid', 'partly_refunded') OFFSET 0);
 -- Some hundred contracts a call, since the derivation is made for batches.
 SELECT appstore.derive_ledger(slice.environment, '{}', slice.ids, p_is_exclusive => true) -- an earlier step of this upgrade has locked all
 FROM (
