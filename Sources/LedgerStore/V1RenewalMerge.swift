@@ -9,21 +9,21 @@ enum V1RenewalMerge {
     static func statement(_ facts: [V1RenewalFact]) -> Statement {
         let renewals = facts.map(\.renewal)
         return .mergeV1Renewals(
-            environments: facts.map(\.contract.environment.rawValue),
-            originalTransactionIDs: facts.map(\.contract.id),
-            bundleIDs: facts.map(\.key.bundleID),
-            provenances: facts.map(\.provenance.rawValue),
-            productIDs: renewals.map(\.productID),
-            autoRenewProductIDs: renewals.map(\.autoRenewProductID),
-            autoRenewStatuses: renewals.map(\.autoRenewStatus?.rawValue),
+            environment: facts.map(\.contract.environment.rawValue),
+            originalTransactionID: facts.map(\.contract.id),
+            bundleID: facts.map(\.key.bundleID),
+            provenance: facts.map(\.provenance.rawValue),
+            productID: renewals.map(\.productID),
+            autoRenewProductID: renewals.map(\.autoRenewProductID),
+            autoRenewStatus: renewals.map(\.autoRenewStatus?.rawValue),
             isInBillingRetryPeriod: renewals.map(\.isInBillingRetryPeriod),
-            expirationIntents: renewals.map(\.expirationIntent?.rawValue),
-            gracePeriodExpiresDates: renewals.map { PostgresTimestamp($0.gracePeriodExpiresDate) },
-            priceIncreaseStatuses: renewals.map { ($0.priceIncreaseStatus ?? $0.priceConsentStatus)?.rawValue },
-            promotionalOfferIDs: renewals.map(\.promotionalOfferID),
-            offerCodeRefNames: renewals.map(\.offerCodeRefName),
+            expirationIntent: renewals.map(\.expirationIntent?.rawValue),
+            gracePeriodExpiresDate: renewals.map { PostgresTimestamp($0.gracePeriodExpiresDate) },
+            priceIncreaseStatus: renewals.map { ($0.priceIncreaseStatus ?? $0.priceConsentStatus)?.rawValue },
+            promotionalOfferID: renewals.map(\.promotionalOfferID),
+            offerCodeRefName: renewals.map(\.offerCodeRefName),
             statedAt: facts.map { PostgresTimestamp($0.version.signedDate) },
-            factHashes: facts.map(\.version.hash)
+            factHash: facts.map(\.version.hash)
         )
     }
 }

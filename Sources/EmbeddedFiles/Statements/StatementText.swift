@@ -25,9 +25,9 @@ extension StatementText {
     ///
     /// The names follow psql's rules for variables, so that `\set limit 10` and `\i claim.sql` run the same file. Binds are numbered by first
     /// appearance; a name that appears twice is one bind, whose type may be left out the second time. Comments before the first word of SQL
-    /// are not sent.
+    /// are not sent. A file with ``ColumnLists`` is none for psql.
     package init(path: String, text: String, types: SchemaTypes) throws(StatementError) {
-        var cursor = try TokenCursor(text)
+        var cursor = try TokenCursor(ColumnLists.writtenOut(text))
         var sql = ""
         var binds: [(name: String, parameter: Parameter?, missing: StatementError)] = []
         while true {

@@ -59,6 +59,11 @@ struct StatementFileTests {
                 "a: [some PostgresArrayElement<String>]"
             ),
             ("SELECT :a::appstore.environment /* other */", "SELECT $1::appstore.environment /* other */", "a: String"),
+            (
+                "-- list some:\n--   a integer, b text\n-- list other:\n--   c text\nSELECT {some}, '{}', {some other: :%name::%type[]\n AS %name}, '{x}'",
+                "SELECT a, b, '{}', $1::integer[] AS a, $2::text[] AS b, $3::text[] AS c\n, '{x}'",
+                "a: [some PostgresArrayElement<Int32>], b: [some PostgresArrayElement<String>], c: [some PostgresArrayElement<String>]"
+            ),
         ]
     )
     func `a bind is found next to any other token`(text: String, sql: String, arguments: String) throws {
@@ -77,6 +82,14 @@ struct StatementFileTests {
             ("SELECT :a::appstore.envornment", ":a has the type appstore.envornment, which cannot be bound", 1),
             ("-- A file.\nSELECT 'open :a", "no end of the quoted text", 2),
             ("SELECT 1 /* a /* b */", "no end of the comment", 1),
+            ("-- list some:\n--   a integer\nSELECT 1", "the list some is not used", 1),
+            ("-- list some\nSELECT 1", "a list is -- list NAME: with a name of its own", 1),
+            ("-- list some:\n-- list some:\nSELECT 1", "a list is -- list NAME: with a name of its own", 2),
+            ("-- list some:\n--   a integer, b\nSELECT {some}", " b is no column with a type", 2),
+            ("-- list some:\n--   a integer\nSELECT\n{some other}", "there is no list other", 4),
+            ("-- list some:\n--   a integer\nSELECT {some, 1}", "a list is written out as {NAME} or {NAME: TEXT}", 3),
+            ("-- list some:\n--   a integer\nSELECT {some: %name", "a list is written out as {NAME} or {NAME: TEXT}", 3),
+            ("-- list some:\n--   a integer\nSELECT {some:\n %name}, :c", ":c has no type", 4),
         ]
     )
     func `what is not understood is an error with its line`(text: String, message: String, line: Int) throws {
