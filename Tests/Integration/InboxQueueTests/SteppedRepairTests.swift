@@ -78,6 +78,11 @@ struct SteppedRepairTests {
                     }
                 }
             }
+            try await eventually("the session has ended, and its locks with it") {
+                try await database.lines(
+                    "SELECT pid::text FROM pg_stat_activity WHERE usename = 'appstore_worker' AND datname = current_database()"
+                ) == []
+            }
             #expect(try await database.lines("SELECT count(*)::text FROM appstore.outcome_history") == ["\(round * 1000)"])
             #expect(try await database.eventsNotExactlyOnce() == [])
             #expect(try await RepairBench.step(in: database).repaired == Int64(round + 1) * 1000)

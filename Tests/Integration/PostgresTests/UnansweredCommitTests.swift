@@ -57,7 +57,7 @@ struct UnansweredCommitTests {
                     }
                 }
             }
-            #expect(try await backends(admin) == 2)
+            try await eventually("a backend for each slot") { try await backends(admin) == 2 }
         }
     }
 

@@ -22,7 +22,7 @@ struct ReconcileScene: Sendable {
                 INSERT INTO appstore.contracts
                 SELECT (jsonb_populate_record(NULL::appstore.contracts, jsonb_build_object(
                     'environment', environment, 'original_transaction_id', id, 'bundle_id', 'com.example.app', 'product_id', 'p',
-                    'product_type', 'Auto-Renewable Subscription', 'status', 1, 'will_renew', true, 'is_contested', false,
+                    'product_type', 'Auto-Renewable Subscription', 'status', 1, 'will_renew', true, 'is_contested', false, 'is_unowned', false,
                     'current_transaction_id', id || '.1', 'current_period_start', '2025-12-01T00:00:00Z',
                     'current_period_end', '2026-01-01T00:00:00Z', 'access_until', '2026-01-01T00:00:00Z',
                     'renewal_signed_date', '2025-12-01T00:00:00Z', 'renewal_hash', '\\x01') || change)).*
