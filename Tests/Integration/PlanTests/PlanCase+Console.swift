@@ -27,7 +27,7 @@ extension PlanCase {
             Statement.consoleRepairs(before: nil, limit: Int32(40))
         },
         .page("console_failed") { Statement.consoleFailed(limit: Int32(21)) },
-        // It reads the claims to what was posted.
+        // 120 and 150 while orders of purchases were rows. Now the claims say whose an order is: up to 192 pages of a table for 21 lines.
         .page("console_unmatched", entries: 150, pages: 200) { Statement.consoleUnmatched(environment: "Production", limit: Int32(21)) },
         // It counts up to 10,000 of each endpoint.
         .page("console_endpoints", entries: 31_000, pages: 10_000, whole: ["open_deliveries"]) { Statement.consoleEndpoints() },
