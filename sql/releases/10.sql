@@ -9194,19 +9194,22 @@ COMMENT ON FUNCTION appstore.order_of(p_environment appstore.environment, p_peri
 CREATE FUNCTION appstore.order_user(p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamp with time zone, p_is_later_copy boolean) RETURNS TABLE(user_id text)
     LANGUAGE sql STABLE ROWS 1
     AS $$
-    SELECT CASE WHEN made.ordered_at IS NOT NULL THEN made.user_id
-                ELSE (SELECT u.user_id FROM appstore.period_user(
-                          p_environment, p_contract,
-                          CASE WHEN p_is_later_copy
-                               THEN (SELECT f.purchase_date FROM appstore.transactions AS f
-                                     WHERE f.period_no = p_period_no AND f.environment = p_environment AND f.is_purchased
-                                     ORDER BY length(f.transaction_id), f.transaction_id LIMIT 1)
-                               ELSE p_purchased_at END) AS u) END
-    FROM (SELECT WHERE p_order_no IS NOT NULL) AS paid
+    SELECT CASE WHEN made.ordered_at IS NOT NULL THEN made.user_id ELSE claimed.user_id END
+    FROM (
+        SELECT CASE WHEN p_is_later_copy
+                    THEN (SELECT f.purchase_date FROM appstore.transactions AS f
+                          WHERE f.period_no = p_period_no AND f.environment = p_environment AND f.is_purchased
+                          ORDER BY length(f.transaction_id), f.transaction_id LIMIT 1)
+                    ELSE p_purchased_at END AS at
+        WHERE p_order_no IS NOT NULL OFFSET 0
+    ) AS bought
     LEFT JOIN LATERAL (
         SELECT o.user_id, o.ordered_at FROM appstore.token_orders AS o
         WHERE o.order_no = p_order_no AND o.environment = p_environment AND p_order_no <> p_period_no OFFSET 0
     ) AS made ON true
+    LEFT JOIN LATERAL (
+        SELECT c.user_id FROM appstore.period_user(p_environment, p_contract, bought.at) AS c WHERE made.ordered_at IS NULL
+    ) AS claimed ON true
     OFFSET 0 -- evaluated once
 $$;
 
@@ -19522,7 +19525,7 @@ UNION ALL
     n.product_id AS ordered_product_id,
     n.bundle_id AS ordered_bundle_id,
     1 AS periods
-   FROM (((((appstore.token_orders n
+   FROM ((((appstore.token_orders n
      CROSS JOIN LATERAL ( SELECT t_1.environment,
             t_1.transaction_id,
             t_1.original_transaction_id,
@@ -19580,14 +19583,14 @@ UNION ALL
           ORDER BY t_1.purchase_date, (length(t_1.transaction_id)), t_1.transaction_id
          LIMIT 1) t)
      CROSS JOIN LATERAL appstore.order_user(n.environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy) given(user_id))
-     LEFT JOIN LATERAL ( SELECT m_1.user_id
-           FROM appstore.contracts m_1
-          WHERE ((m_1.original_transaction_id = t.original_transaction_id) AND (m_1.environment = n.environment))
-         OFFSET 0) m ON (true))
-     CROSS JOIN LATERAL ( SELECT appstore.owner_of(given.user_id, m.user_id) AS user_id) owner)
+     CROSS JOIN LATERAL ( SELECT appstore.owner_of(given.user_id, ( SELECT m.user_id
+                   FROM appstore.contracts m
+                  WHERE ((m.original_transaction_id = t.original_transaction_id) AND (m.environment = n.environment)))) AS user_id
+          WHERE (given.user_id <> n.user_id)
+         OFFSET 0) owner)
      CROSS JOIN LATERAL ( SELECT o.status
            FROM appstore.orders o
-          WHERE ((o.order_no = t.order_no) AND (o.environment = n.environment) AND (given.user_id <> n.user_id) AND (owner.user_id <> n.user_id))
+          WHERE ((o.order_no = t.order_no) AND (o.environment = n.environment) AND (owner.user_id <> n.user_id))
          OFFSET 0) paid)
   WHERE ((n.reason IS NOT NULL) AND (paid.status <> 'refunded'::text) AND (NOT (EXISTS ( SELECT
            FROM appstore.ownership_claims l
@@ -19598,7 +19601,9 @@ UNION ALL
     'link_owner'::text AS resolution,
     t.order_no,
     p.user_id,
-    appstore.owner_of(o.user_id, m.user_id) AS owner_user_id,
+    appstore.owner_of(o.user_id, ( SELECT m.user_id
+           FROM appstore.contracts m
+          WHERE ((m.original_transaction_id = p.original_transaction_id) AND (m.environment = p.environment)))) AS owner_user_id,
     t.transaction_id,
     p.original_transaction_id,
     t.product_id,
@@ -19606,12 +19611,7 @@ UNION ALL
     NULL::text AS ordered_product_id,
     NULL::text AS ordered_bundle_id,
     1 AS periods
-   FROM (((appstore.client_posts p
-     CROSS JOIN LATERAL ( SELECT m_1.user_id,
-            m_1.current_transaction_id
-           FROM appstore.contracts m_1
-          WHERE ((m_1.original_transaction_id = p.original_transaction_id) AND (m_1.environment = p.environment))
-         OFFSET 0) m)
+   FROM ((appstore.client_posts p
      CROSS JOIN LATERAL ( SELECT t_1.transaction_id,
             t_1.order_no,
             t_1.period_no,
@@ -19619,7 +19619,9 @@ UNION ALL
             t_1.purchase_date,
             t_1.is_later_copy
            FROM appstore.transactions t_1
-          WHERE ((t_1.transaction_id = COALESCE(p.transaction_id, m.current_transaction_id)) AND (t_1.environment = p.environment))
+          WHERE ((t_1.transaction_id = COALESCE(p.transaction_id, ( SELECT m.current_transaction_id
+                   FROM appstore.contracts m
+                  WHERE ((m.original_transaction_id = p.original_transaction_id) AND (m.environment = p.environment))))) AND (t_1.environment = p.environment))
          OFFSET 0) t)
      LEFT JOIN LATERAL appstore.order_user(p.environment, t.order_no, t.period_no, p.original_transaction_id, t.purchase_date, t.is_later_copy) o(user_id) ON ((p.transaction_id IS NOT NULL)))
   WHERE ((p.conflict IS NOT NULL) AND (NOT appstore.is_forgotten(p.user_id)));
@@ -20455,7 +20457,7 @@ INSERT INTO appstore.schema_definitions VALUES ('views/orders/consumption_reques
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\xcc394a7e11c270d84ac843226b47500b8a589f3c938625eed6f82487447c7972', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\x4bbd694d2c34731d421a0b2168a1154a17582983e9ac8f404361cd537d706edb', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x41d14051263fa9889e346c73a468e1294372099ee9a61af451cb1e50d48b1289', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x75731a6d0cf9bcc90a36c2c923bdc459f298bf1ec0d6b363cbf25357074fd46d', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x996ba532442e82b41d1bd0641a797394272b0b5a4edad25800640e93fc87e7ea', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x93dc1d071fb4a256a46cec6cc3708bbfc7e5935a1ab96d4a12ce8b49dd356666', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/with_type', '\x583883fe476de4d08cb6fb0abd651044e6baff9658d8f4ed3d780381a074ac5c', '{"ROUTINE appstore.sha1(bytea)","ROUTINE appstore.purchase_number(appstore.transactions)","ROUTINE appstore.with_type(appstore.transactions,text,boolean)"}');
@@ -20547,12 +20549,12 @@ INSERT INTO appstore.schema_definitions VALUES ('views/reports/numbered', '\x472
 INSERT INTO appstore.schema_definitions VALUES ('views/reports/transactions', '\x39f644d911250e6ea984e9fa4e38b85707b3bcaedf73133365d28de0b5937eb9', '{"VIEW appstore_reports.transactions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/revoked_events', '\x67470bee362b226d6853353aec6076013be6d2661bbaa56c9187af5c6a3745c3', '{"VIEW appstore.revoked_events"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/stale_contracts', '\xfe7c62acc5bdf56c498044f296af27777d25767988d73c979229e5cadb604a70', '{"VIEW appstore.stale_contracts"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\xce4f61e4b19c6fd8bb60efee278a67999fee4edcddb01a565b19b4207b7760f0', '{"VIEW appstore.unmatched"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x229cc0bbdce45b8dde8a1bac6e2cbd8d6a30e9a87349573f8f71cac31b6e0846', '{"VIEW appstore.unmatched"}');
 INSERT INTO appstore.schema_definitions VALUES ('grants', '\x48fdcbb930666ddf78c1bfaa19655db18b391ef7d86945689947aa7bbbe34d11', '{}');
 
 
 
-INSERT INTO appstore.schema_history VALUES (10, 'tables', false, '2026-11-29 21:36:03.236301+00');
+INSERT INTO appstore.schema_history VALUES (10, 'tables', false, '2026-11-30 00:24:37.27969+00');
 
 
 

@@ -47,14 +47,15 @@ CROSS JOIN LATERAL (
 ) AS t
 CROSS JOIN LATERAL appstore.order_user(n.environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy)
     AS given
-LEFT JOIN LATERAL (
-    SELECT m.user_id FROM appstore.contracts AS m
-    WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = n.environment OFFSET 0
-) AS m ON true
-CROSS JOIN LATERAL (SELECT appstore.owner_of(given.user_id, m.user_id) AS user_id) AS owner
+CROSS JOIN LATERAL (
+    SELECT appstore.owner_of(given.user_id, (SELECT m.user_id FROM appstore.contracts AS m
+                                             WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = n.environment))
+        AS user_id
+    WHERE given.user_id <> n.user_id OFFSET 0
+) AS owner
 CROSS JOIN LATERAL (
     SELECT o.status FROM appstore.orders AS o
-    WHERE o.order_no = t.order_no AND o.environment = n.environment AND given.user_id <> n.user_id AND owner.user_id <> n.user_id OFFSET 0
+    WHERE o.order_no = t.order_no AND o.environment = n.environment AND owner.user_id <> n.user_id OFFSET 0
 ) AS paid
 WHERE n.reason IS NOT NULL AND paid.status <> 'refunded'
   AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
@@ -63,15 +64,15 @@ WHERE n.reason IS NOT NULL AND paid.status <> 'refunded'
 UNION ALL
 -- 3. Posts of purchases that belong to another user, or to a family member and came too late: see appstore.derive_conflicts.
 SELECT p.environment, p.conflict, 'link_owner', t.order_no, p.user_id,
-       appstore.owner_of(o.user_id, m.user_id), t.transaction_id, p.original_transaction_id, t.product_id, t.purchase_date, NULL, NULL, 1
+       appstore.owner_of(o.user_id, (SELECT m.user_id FROM appstore.contracts AS m
+                                     WHERE m.original_transaction_id = p.original_transaction_id AND m.environment = p.environment)),
+       t.transaction_id, p.original_transaction_id, t.product_id, t.purchase_date, NULL, NULL, 1
 FROM appstore.client_posts AS p
 CROSS JOIN LATERAL (
-    SELECT m.user_id, m.current_transaction_id FROM appstore.contracts AS m
-    WHERE m.original_transaction_id = p.original_transaction_id AND m.environment = p.environment OFFSET 0
-) AS m
-CROSS JOIN LATERAL (
     SELECT t.transaction_id, t.order_no, t.period_no, t.product_id, t.purchase_date, t.is_later_copy FROM appstore.transactions AS t
-    WHERE t.transaction_id = coalesce(p.transaction_id, m.current_transaction_id) AND t.environment = p.environment OFFSET 0
+    WHERE t.transaction_id = coalesce(p.transaction_id, (SELECT m.current_transaction_id FROM appstore.contracts AS m
+                                                         WHERE m.original_transaction_id = p.original_transaction_id AND m.environment = p.environment))
+      AND t.environment = p.environment OFFSET 0
 ) AS t
 LEFT JOIN LATERAL appstore.order_user(p.environment, t.order_no, t.period_no, p.original_transaction_id, t.purchase_date, t.is_later_copy)
     AS o ON p.transaction_id IS NOT NULL

@@ -18,6 +18,27 @@ extension LedgerFixture {
         return keys.map { "\($0)\n  before: \(before[$0] ?? "no row")\n  afterwards: \(after[$0] ?? "no row")" }
     }
 
+    /// The transactions whose order has another user or status by the functions than in the view, which writes their rules out.
+    func ordersThatContradict() async throws -> [String] {
+        try await database.lines(
+            """
+            SELECT concat_ws(' ', 'order', t.environment, t.original_transaction_id, t.order_no, 'of', t.transaction_id) || format(
+                       ': %s %s in the view, %s %s by the functions', o.user_id, o.status, given.user_id, paid.status)
+            FROM appstore.transactions AS t
+            CROSS JOIN LATERAL appstore.order_user(
+                t.environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy) AS given
+            CROSS JOIN LATERAL appstore.paid_period(t.environment, t.period_no) AS paid
+            LEFT JOIN LATERAL (
+                SELECT o.order_no, o.user_id, o.status FROM appstore.orders AS o
+                WHERE o.order_no = t.order_no AND o.environment = t.environment OFFSET 0
+            ) AS o ON true
+            WHERE t.order_no IS NOT NULL
+              AND (o.order_no IS NULL OR (given.user_id, paid.status) IS DISTINCT FROM (o.user_id, o.status))
+            ORDER BY 1
+            """
+        )
+    }
+
     /// Derives all transactions, contracts, posts, renewals and orders, as the step of an upgrade does: some hundred contracts a call.
     private func deriveAgain() async throws {
         try await shop.withTransaction { connection in

@@ -53,6 +53,7 @@ import Testing
             let found = try await ledger.shop.withConnection { try await LedgerReader.accessLines($0, at: instant) }
             compare(found, with: await lives.lines { $0.accessLines(at: instant, days: LedgerFixture.days) })
         }
+        expectNone(try await ledger.ordersThatContradict())
         expectNone(try await ledger.differencesWhenDerivedAgain())
         try await ledger.close()
     }

@@ -22,6 +22,23 @@ extension Mutation {
         ),
     ]
 
+    /// Rules of an order's user and status, which functions and the view `orders` have.
+    static let ofOneWay = [
+        Mutation("the user of a copy is that of its purchase", .function("order_user", "WHEN p_is_later_copy", becomes: "WHEN false")),
+        Mutation(
+            "an order that the shop has made is that of its user",
+            .function("order_user", "WHEN made.ordered_at IS NOT NULL", becomes: "WHEN false")
+        ),
+        Mutation(
+            "a purchase is its owner's at that time",
+            .view("orders", "ORDER BY c.effective_at <= o.paid_at DESC", becomes: "ORDER BY c.effective_at <= o.paid_at")
+        ),
+        Mutation(
+            "the newest statement says whether a purchase is refunded",
+            .view("orders", "greatest(s.signed_date, s.receipt_date) DESC", becomes: "greatest(s.signed_date, s.receipt_date)")
+        ),
+    ]
+
     private static let refunds = [
         Mutation(
             "a refund after a reversal is another one",

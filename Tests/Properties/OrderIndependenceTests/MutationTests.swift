@@ -61,6 +61,25 @@ struct MutationTests {
         try await ledger.close()
     }
 
+    @Test(arguments: Mutation.ofOneWay)
+    func `a rule of orders that is broken in one of its two places is found`(mutation: Mutation) async throws {
+        let ledger = try await LedgerFixture.open()
+        var generator = SeededGenerator(seed: Self.seed)
+        var (number, isFound) = (0, false)
+        while number < Self.chunks.count, !isFound {
+            let steps = try await chunk(number).lives.steps.shuffled(using: &generator)
+            try await ledger.process(steps, batchesOf: 60, atOnce: 1, using: &generator)
+            if number == 0 {
+                #expect(try await ledger.ordersThatContradict() == [])
+                try await mutation.apply(to: ledger.database)
+            }
+            isFound = try await !ledger.ordersThatContradict().isEmpty
+            number += 1
+        }
+        #expect(isFound)
+        try await ledger.close()
+    }
+
     @Test func `nothing is found when no rule is broken`() async throws {
         let ledger = try await LedgerFixture.open()
         #expect(try await !isFound(nil, in: ledger, within: 1))

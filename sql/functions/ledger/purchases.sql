@@ -109,19 +109,22 @@ CREATE OR REPLACE FUNCTION appstore.order_user(
     p_environment appstore.environment, p_order_no uuid, p_period_no uuid, p_contract text, p_purchased_at timestamptz, p_is_later_copy boolean)
 RETURNS TABLE (user_id text)
 LANGUAGE sql STABLE ROWS 1 AS $$
-    SELECT CASE WHEN made.ordered_at IS NOT NULL THEN made.user_id
-                ELSE (SELECT u.user_id FROM appstore.period_user(
-                          p_environment, p_contract,
-                          CASE WHEN p_is_later_copy
-                               THEN (SELECT f.purchase_date FROM appstore.transactions AS f
-                                     WHERE f.period_no = p_period_no AND f.environment = p_environment AND f.is_purchased
-                                     ORDER BY length(f.transaction_id), f.transaction_id LIMIT 1)
-                               ELSE p_purchased_at END) AS u) END
-    FROM (SELECT WHERE p_order_no IS NOT NULL) AS paid
+    SELECT CASE WHEN made.ordered_at IS NOT NULL THEN made.user_id ELSE claimed.user_id END
+    FROM (
+        SELECT CASE WHEN p_is_later_copy
+                    THEN (SELECT f.purchase_date FROM appstore.transactions AS f
+                          WHERE f.period_no = p_period_no AND f.environment = p_environment AND f.is_purchased
+                          ORDER BY length(f.transaction_id), f.transaction_id LIMIT 1)
+                    ELSE p_purchased_at END AS at
+        WHERE p_order_no IS NOT NULL OFFSET 0
+    ) AS bought
     LEFT JOIN LATERAL (
         SELECT o.user_id, o.ordered_at FROM appstore.token_orders AS o
         WHERE o.order_no = p_order_no AND o.environment = p_environment AND p_order_no <> p_period_no OFFSET 0
     ) AS made ON true
+    LEFT JOIN LATERAL (
+        SELECT c.user_id FROM appstore.period_user(p_environment, p_contract, bought.at) AS c WHERE made.ordered_at IS NULL
+    ) AS claimed ON true
     OFFSET 0 -- evaluated once
 $$;
 COMMENT ON FUNCTION appstore.order_user IS
