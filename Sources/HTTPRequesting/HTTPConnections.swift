@@ -36,6 +36,8 @@ package final class HTTPConnections: Sendable {
     /// - Parameter idleLifetime: for how long a connection waits for another request.
     package init(idleLifetime: Duration) {
         idle = IdleConnections(lifetime: idleLifetime)
+        // Made before event loops need it: see HTTPListener.bind().
+        _ = ByteToMessageHandler(HTTPResponseDecoder())
     }
 
     package func close() { idle.closeAll() }

@@ -1,5 +1,6 @@
 package import Logging
 package import NIOCore
+import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
 import Synchronization
@@ -66,6 +67,8 @@ package final class HTTPListener: Service {
     /// Binds the address, unless it is bound. Call it before `run()` where nothing else should start when the address is wrong.
     @discardableResult package func bind() async throws(ServerError) -> any Channel {
         if let socket = socket.withLock(\.self) { return socket }
+        // Swift 6.3.1 crashes when the first connections of two event loops make this generic type at the same time. So it is made before.
+        _ = ByteToMessageHandler(HTTPRequestDecoder())
         let bootstrap = ServerBootstrap(group: eventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // One at a time, so that no more are accepted than the limit allows.
