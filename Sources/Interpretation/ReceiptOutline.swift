@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreVerification
 import Ledger
+import StrictJSON
 
 /// What a posted receipt says before it is verified: enough to look up its charges in the ledger.
 package struct ReceiptOutline: Hashable, Sendable {
@@ -18,7 +19,7 @@ package struct ReceiptOutline: Hashable, Sendable {
             let content = try SignedReceipt(encoding[...]).content
             let receipt = try AppReceipt(content: content)
             var seen: Set<String> = []
-            transactionIDs = receipt.purchases.compactMap(\.transactionID).filter { !$0.utf8.contains(0) && seen.insert($0).inserted }
+            transactionIDs = receipt.purchases.compactMap(\.transactionID).filter { !$0.hasNUL && seen.insert($0).inserted }
             callKey = receipt.bundleID.map { OutboundCall.verifyReceiptKey($0, ContentDigest.ofBytes(content)) }
         } catch {
             return nil

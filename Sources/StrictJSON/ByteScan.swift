@@ -1,22 +1,16 @@
-/// Searches that read eight bytes at a time; every index is checked against the buffer.
+import Glibc
+
+/// Searches that read several bytes at a time; every index is checked against the buffer.
 package enum ByteScan {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
     /// The first index at or after `start` that holds the byte.
     package static func firstIndex(of byte: UInt8, in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
-        let pattern = ones &* UInt64(byte)
-        var index = start
-        while let word = word(bytes, at: index) {
-            let hits = zeroBytes(word ^ pattern)
-            if hits != 0 { return index + hits.trailingZeroBitCount / 8 }
-            index += 8
-        }
-        while index < bytes.count {
-            if bytes[index] == byte { return index }
-            index += 1
-        }
-        return nil
+        guard start < bytes.count, let base = bytes.baseAddress,
+            let found = memchr(base + start, Int32(byte), bytes.count - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
     }
 
     /// The first index at or after `start` that ends a run of plain JSON string bytes: a quote, a backslash, or a byte below 0x20.
@@ -55,5 +49,13 @@ package enum ByteScan {
     private static func word(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt64? {
         guard index + 8 <= bytes.count else { return nil }
         return UInt64(littleEndian: UnsafeRawBufferPointer(bytes).loadUnaligned(fromByteOffset: index, as: UInt64.self))
+    }
+}
+
+extension String {
+    /// Whether it has a U+0000, which PostgreSQL cannot store. Payloads hold strings of thousands of bytes, so these are not read one by one.
+    package var hasNUL: Bool {
+        var text = self
+        return text.withUTF8 { ByteScan.firstIndex(of: 0, in: $0, from: 0) != nil }
     }
 }

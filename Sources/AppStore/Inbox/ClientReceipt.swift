@@ -24,7 +24,7 @@ package struct ClientReceipt: Hashable, Sendable {
         environment: AppStoreEnvironment,
         bundleIDs: [String]?
     ) throws(Malformed) {
-        guard !receiptData.isEmpty, !receiptData.utf8.contains(0) else { throw .noReceiptData }
+        guard !receiptData.isEmpty, !receiptData.hasNUL else { throw .noReceiptData }
         guard user.isName else { throw .user }
         guard transactionID?.isName ?? true else { throw .transactionID }
         self.receiptData = receiptData

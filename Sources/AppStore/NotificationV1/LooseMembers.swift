@@ -17,7 +17,7 @@ struct LooseMembers<Member: RawRepresentable<String>> {
     mutating func text(_ member: Member) -> String? {
         switch value(member.rawValue) {
         case nil: nil
-        case .string(let text): text.utf8.contains(0) ? note(member, "a string without U+0000") : text
+        case .string(let text): text.hasNUL ? note(member, "a string without U+0000") : text
         case .number(let number): number.int64.map { String($0) } ?? number.text
         default: note(member, "a string or a number")
         }

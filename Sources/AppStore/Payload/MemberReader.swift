@@ -97,7 +97,7 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         guard let elements = array(member) else { return nil }
         var strings: [String] = []
         for (index, element) in elements.enumerated() {
-            if case .string(let text) = element, !text.utf8.contains(0) {
+            if case .string(let text) = element, !text.hasNUL {
                 strings.append(text)
             } else {
                 note("\(member.rawValue)[\(index)]", "a string")
@@ -150,7 +150,7 @@ package struct MemberReader<Member: RawRepresentable<String>> {
     }
 
     private mutating func storable(_ text: String, _ member: Member) -> String? {
-        text.utf8.contains(0) ? note(member, "a string without U+0000") : text
+        text.hasNUL ? note(member, "a string without U+0000") : text
     }
 
     private mutating func note<Value>(_ member: Member, _ expectation: String) -> Value? {

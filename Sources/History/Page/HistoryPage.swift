@@ -20,7 +20,7 @@ struct HistoryPage: Sendable {
             token = nil
             return
         }
-        guard case .string(let next)? = answer["paginationToken"], !next.isEmpty, !next.utf8.contains(0) else { throw .tokenMissing }
+        guard case .string(let next)? = answer["paginationToken"], !next.isEmpty, !next.hasNUL else { throw .tokenMissing }
         guard next.utf8.count <= ServerAPIAnswer.maximumCursorBytes else { throw .tokenLong }
         guard !tokens.contains(next) else { throw .tokenRepeated }
         token = next

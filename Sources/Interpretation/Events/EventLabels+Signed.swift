@@ -2,6 +2,7 @@ import AppStore
 import AppStoreVerification
 import FoundationEssentials
 import Ledger
+import StrictJSON
 
 extension EventLabels {
     init(_ verified: VerifiedNotification) {
@@ -64,5 +65,5 @@ extension EventLabels {
 extension String {
     /// The text; nil when it contains U+0000, or is too long for an index, so that recording an outcome never fails. Apple's own texts are
     /// far below a hundred bytes.
-    var storable: String? { utf8.contains(0) || utf8.count > 1000 ? nil : self }
+    var storable: String? { hasNUL || utf8.count > 1000 ? nil : self }
 }

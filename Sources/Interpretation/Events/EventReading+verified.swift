@@ -144,6 +144,6 @@ extension VerifiedReceipt: VerifiedContent {
     /// Whether a text for the ledger contains U+0000, which PostgreSQL cannot store.
     var containsNUL: Bool {
         let texts = receipt.purchases.lazy.flatMap { [$0.transactionID, $0.originalTransactionID, $0.productID, $0.promotionalOfferID] }
-        return bundleID.utf8.contains(0) || texts.contains { $0?.utf8.contains(0) ?? false }
+        return bundleID.hasNUL || texts.contains { $0?.hasNUL ?? false }
     }
 }

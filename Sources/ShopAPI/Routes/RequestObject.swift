@@ -35,7 +35,7 @@ struct RequestObject {
     func text(_ name: String, atMost count: Int) throws(Problem) -> String? {
         switch object[name] {
         case nil, .null?: return nil
-        case .string(let text)? where (1...count).contains(text.unicodeScalars.count) && !text.utf8.contains(0): return text
+        case .string(let text)? where (1...count).contains(text.unicodeScalars.count) && !text.hasNUL: return text
         default: throw .invalidMember(name, "\(name) must be text of 1 to \(count) characters, without U+0000.")
         }
     }
@@ -77,7 +77,7 @@ struct RequestObject {
 
     /// Required text that only the size of the body limits.
     func requiredData(_ name: String) throws(Problem) -> String {
-        guard case .string(let text)? = object[name], !text.isEmpty, !text.utf8.contains(0) else {
+        guard case .string(let text)? = object[name], !text.isEmpty, !text.hasNUL else {
             throw .invalidMember(name, "\(name) must be text, not empty and without U+0000.")
         }
         return text

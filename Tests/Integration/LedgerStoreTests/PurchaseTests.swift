@@ -36,6 +36,47 @@ struct PurchaseTests {
         }
     }
 
+    @Test func `a copy of a period pays the order of who owned the contract when the period was bought`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await ledger.submit(Facts.Charge("1000", onDay: 0), by: "anna", onDay: 0)
+            let period = Facts.Charge("1001", onDay: 30)
+            try await ledger.merge(period, period.with { ($0.id, $0.purchaseDay, $0.signedDay) = ("1500", 32, 32) })
+            try await ledger.link("1000", to: "berta", onDay: 31)
+            try await ledger.merge(Facts.Charge("1600", onDay: 60))
+            let users: Statement = """
+                SELECT concat_ws(' ', t.transaction_id, o.user_id, given.user_id)
+                FROM appstore.transactions AS t
+                JOIN appstore.orders AS o USING (environment, order_no)
+                CROSS JOIN LATERAL appstore.order_user(
+                    t.environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy) AS given
+                ORDER BY t.transaction_id
+                """
+            let expected = ["1000 anna anna", "1001 anna anna", "1500 anna anna", "1600 berta berta"]
+            #expect(try await ledger.database.lines(users) == expected)
+        }
+    }
+
+    @Test func `a role of its own that may read only the views of orders reads them`() async throws {
+        try await LedgerFixture.with { ledger in
+            try await ledger.createOrder(UUID(), user: "anna")
+            try await ledger.submit(Facts.Charge("1000", onDay: 0), by: "anna", onDay: 0)
+            for view in ["orders", "order_status", "user_orders", "payments"] {
+                let role = "only_\(view)_\(UInt32.random(in: 0...(.max)))"
+                try await ledger.database.withConnection { connection in
+                    try await connection.runScript(
+                        """
+                        CREATE ROLE \(role); GRANT USAGE ON SCHEMA appstore TO \(role); GRANT SELECT ON appstore.\(view) TO \(role);
+                        SET ROLE \(role)
+                        """
+                    )
+                    let rows = try await connection.query("SELECT FROM appstore.\(identifier: view) AS o WHERE o.user_id = 'anna'")
+                    #expect(rows.count == (view == "payments" ? 1 : 2), "\(view)")
+                    try await connection.runScript("RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+                }
+            }
+        }
+    }
+
     @Test(arguments: [InAppOwnershipType.purchased, .familyShared])
     func `a copy is marked as long as an earlier transaction of its purchase is known`(ownership: InAppOwnershipType) async throws {
         try await LedgerFixture.with { ledger in

@@ -24,7 +24,6 @@ extension Mutation {
 
     /// Rules of an order's user and status, which functions and the view `orders` have.
     static let ofOneWay = [
-        Mutation("the user of a copy is that of its purchase", .function("order_user", "WHEN p_is_later_copy", becomes: "WHEN false")),
         Mutation(
             "an order that the shop has made is that of its user",
             .function("order_user", "WHEN made.ordered_at IS NOT NULL", becomes: "WHEN false")

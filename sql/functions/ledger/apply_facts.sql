@@ -48,9 +48,8 @@ BEGIN
               AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL OFFSET 0
         ) AS m
     ), plain AS MATERIALIZED (
-        -- 2. Of these, those whose purchase has no other transaction, and whose order is that of the purchase itself, or one that it pays already.
-        --    A token in the first case is that of the contract's own order, which an earlier purchase pays, or a user's that the purchase before it
-        --    had (see appstore.contract_claims). One that comes late between others changes nothing only where no token claims the contract.
+        -- 2. Of these, those whose purchase has no other transaction, and whose order does not change. A token in a charge that the purchase's own
+        --    order pays is plain where it is that of the contract's own order, or a user's that claims nothing more.
         SELECT c.transaction_id, c.original_transaction_id, c.web_order_line_item_id, c.order_no,
                CASE WHEN c.is_new THEN c.user_id ELSE appstore.owner_of(o.user_id, c.user_id) END AS user_id, c.is_new, c.product_id,
                c.product_type, c.purchase_date, c.expires_date, c.first_signed_date, c.current_transaction_id, c.renewal_status,
@@ -61,31 +60,42 @@ BEGIN
             FROM appstore.order_user(p_environment, c.order_no, c.period_no, c.original_transaction_id, c.purchase_date, false) AS o
             WHERE NOT c.is_new OFFSET 0
         ) AS o ON true
-        WHERE c.fits
-          AND NOT EXISTS (SELECT FROM appstore.transactions AS o
-                          WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.transaction_id <> c.transaction_id OFFSET 0)
-          AND CASE WHEN c.order_no = c.period_no
-                   THEN c.first_token IS NULL OR c.transaction_id = c.current_transaction_id
-                        OR (c.is_new
-                            OR NOT EXISTS (SELECT FROM appstore.ownership_claims AS k
-                                           WHERE k.original_transaction_id = c.original_transaction_id AND k.environment = p_environment
-                                             AND k.kind = 'token' OFFSET 0))
-                        AND EXISTS (SELECT FROM appstore.token_orders AS o
-                                    WHERE o.order_no = c.first_token AND o.environment = p_environment
-                                      AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
-                        OR c.is_new AND EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
-                            SELECT before.first_token FROM appstore.transactions AS before
-                            WHERE before.original_transaction_id = c.original_transaction_id AND before.environment = p_environment
-                              AND before.purchase_date < c.purchase_date AND before.first_token IS NOT NULL AND before.is_purchased
-                              AND NOT appstore.is_copy(before.environment, before.transaction_id, before.original_transaction_id,
-                                                       before.period_no, before.is_subscription, before.product_type)
-                            ORDER BY before.purchase_date DESC, before.expires_date DESC NULLS LAST, length(before.transaction_id) DESC,
-                                     before.transaction_id DESC LIMIT 1)
-                   ELSE NOT c.is_new
-                        AND EXISTS (SELECT FROM appstore.token_orders AS o
-                                    WHERE o.order_no = c.order_no AND o.environment = p_environment AND o.status = 'paid'
-                                      AND o.period_no = c.period_no
-                                      AND (o.quantity, o.price, o.currency) IS NOT DISTINCT FROM (c.quantity, c.price, c.currency) OFFSET 0) END
+        CROSS JOIN LATERAL (
+            SELECT NOT EXISTS (SELECT FROM appstore.transactions AS o
+                               WHERE o.period_no = c.period_no AND o.environment = p_environment AND o.transaction_id <> c.transaction_id OFFSET 0)
+                       AS is_alone,
+                   -- Its token is the number of an order that an earlier purchase of the contract pays.
+                   EXISTS (SELECT FROM appstore.token_orders AS o
+                           WHERE o.order_no = c.first_token AND o.environment = p_environment
+                             AND o.original_transaction_id = c.original_transaction_id AND o.paid_at < c.purchase_date OFFSET 0)
+                       AS repeats_order,
+                   -- Its token is a user's, and the purchase before it has the same: see appstore.contract_claims.
+                   EXISTS (SELECT FROM appstore.user_tokens AS u WHERE u.token = c.first_token OFFSET 0) AND c.first_token = (
+                       SELECT before.first_token FROM appstore.transactions AS before
+                       WHERE before.original_transaction_id = c.original_transaction_id AND before.environment = p_environment
+                         AND before.purchase_date < c.purchase_date AND before.first_token IS NOT NULL AND before.is_purchased
+                         AND NOT appstore.is_copy(before.environment, before.transaction_id, before.original_transaction_id,
+                                                  before.period_no, before.is_subscription, before.product_type)
+                       ORDER BY before.purchase_date DESC, before.expires_date DESC NULLS LAST, length(before.transaction_id) DESC,
+                                before.transaction_id DESC LIMIT 1)
+                       AS repeats_user,
+                   -- A charge that comes late between two others ends the claim of a token.
+                   EXISTS (SELECT FROM appstore.ownership_claims AS k
+                           WHERE k.original_transaction_id = c.original_transaction_id AND k.environment = p_environment
+                             AND k.kind = 'token' OFFSET 0)
+                       AS is_claimed,
+                   -- It pays an order with a token already, with the same data.
+                   EXISTS (SELECT FROM appstore.token_orders AS o
+                           WHERE o.order_no = c.order_no AND o.environment = p_environment AND o.status = 'paid'
+                             AND o.period_no = c.period_no
+                             AND (o.quantity, o.price, o.currency) IS NOT DISTINCT FROM (c.quantity, c.price, c.currency) OFFSET 0)
+                       AS has_paid
+        ) AS it -- each is evaluated only where it is asked for
+        WHERE c.fits AND it.is_alone
+          AND CASE WHEN c.order_no IS DISTINCT FROM c.period_no THEN NOT c.is_new AND it.has_paid
+                   WHEN c.first_token IS NULL OR c.transaction_id = c.current_transaction_id THEN true
+                   WHEN c.is_new THEN it.repeats_order OR it.repeats_user
+                   ELSE it.repeats_order AND NOT it.is_claimed END
     ), current AS (
         -- 3. The contract's current charge: the plain one, unless that is an earlier period.
         SELECT p.contract_row, p.renewal_status, p.auto_renew_status, p.renewal_signed_date, p.renewal_date,
