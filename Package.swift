@@ -303,7 +303,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: ["CorpusTesting", "RandomJSON", "Randomness", "AppStore", "StrictJSON"],
-            path: "Tests/Unit/AppStoreTests"
+            path: "Tests/Unit/AppStoreTests",
+            exclude: ["Documented/documented.json"]
         ),
         .testTarget(
             name: "AppStoreVerificationTests",

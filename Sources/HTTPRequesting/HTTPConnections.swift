@@ -32,12 +32,13 @@ package struct HTTPRoute: Sendable {
 package final class HTTPConnections: Sendable {
     private let idle: IdleConnections
     private let group = MultiThreadedEventLoopGroup.singleton
+    /// Made once, before event loops need its metadata: see `HTTPListener`.
+    private static let codec: Void = { _ = ByteToMessageHandler(HTTPResponseDecoder()) }()
 
     /// - Parameter idleLifetime: for how long a connection waits for another request.
     package init(idleLifetime: Duration) {
         idle = IdleConnections(lifetime: idleLifetime)
-        // Made before event loops need it: see HTTPListener.bind().
-        _ = ByteToMessageHandler(HTTPResponseDecoder())
+        Self.codec
     }
 
     package func close() { idle.closeAll() }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Searches that read several bytes at a time; every index is checked against the buffer.
+/// Searches that read several bytes at a time, and none outside of the buffer.
 package enum ByteScan {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// The first index at or after `start` that holds the byte.
+    /// The first index at or after `start` that holds the byte; `start` is not negative.
     package static func firstIndex(of byte: UInt8, in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         guard start < bytes.count, let base = bytes.baseAddress,
             let found = memchr(base + start, Int32(byte), bytes.count - start)

@@ -1610,8 +1610,8 @@ BEGIN
               AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL OFFSET 0
         ) AS m
     ), plain AS MATERIALIZED (
-        -- 2. Of these, those whose purchase has no other transaction, and whose order does not change. A token in a charge that the purchase's own
-        --    order pays is plain where it is that of the contract's own order, or a user's that claims nothing more.
+        -- 2. Of these, those whose purchase has no other transaction, and whose order does not change. A token in a charge that pays the purchase's
+        --    own order is plain if it is the number of an order that the contract paid earlier, or a user's token that the purchase before has, too.
         SELECT c.transaction_id, c.original_transaction_id, c.web_order_line_item_id, c.order_no,
                CASE WHEN c.is_new THEN c.user_id ELSE appstore.owner_of(o.user_id, c.user_id) END AS user_id, c.is_new, c.product_id,
                c.product_type, c.purchase_date, c.expires_date, c.first_signed_date, c.current_transaction_id, c.renewal_status,
@@ -1641,7 +1641,7 @@ BEGIN
                        ORDER BY before.purchase_date DESC, before.expires_date DESC NULLS LAST, length(before.transaction_id) DESC,
                                 before.transaction_id DESC LIMIT 1)
                        AS repeats_user,
-                   -- A charge that comes late between two others ends the claim of a token.
+                   -- A token claims the contract. A late charge between two others could change that claim.
                    EXISTS (SELECT FROM appstore.ownership_claims AS k
                            WHERE k.original_transaction_id = c.original_transaction_id AND k.environment = p_environment
                              AND k.kind = 'token' OFFSET 0)
@@ -1652,7 +1652,7 @@ BEGIN
                              AND o.period_no = c.period_no
                              AND (o.quantity, o.price, o.currency) IS NOT DISTINCT FROM (c.quantity, c.price, c.currency) OFFSET 0)
                        AS has_paid
-        ) AS it -- each is evaluated only where it is asked for
+        ) AS it -- without OFFSET 0: each is evaluated only where the condition needs it
         WHERE c.fits AND it.is_alone
           AND CASE WHEN c.order_no IS DISTINCT FROM c.period_no THEN NOT c.is_new AND it.has_paid
                    WHEN c.first_token IS NULL OR c.transaction_id = c.current_transaction_id THEN true
@@ -9218,7 +9218,7 @@ CREATE FUNCTION appstore.order_user(p_environment appstore.environment, p_order_
         WHERE o.order_no = p_order_no AND o.environment = p_environment AND p_order_no <> p_period_no OFFSET 0
     ) AS made ON true
     LEFT JOIN LATERAL (
-        SELECT c.user_id FROM appstore.period_user(p_environment, p_contract, bought.at) AS c WHERE made.ordered_at IS NULL
+        SELECT c.user_id FROM appstore.period_user(p_environment, p_contract, bought.at) AS c WHERE made.ordered_at IS NULL OFFSET 0
     ) AS claimed ON true
     OFFSET 0 -- evaluated once
 $$;
@@ -20452,7 +20452,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/inbox/store', '\xa292
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/access_until', '\x63ab020c0f077305afadca91bbff6bae278863921416297a23ec2bb7fae929b1', '{"ROUTINE appstore.v1_counts(appstore.contracts,appstore.v1_renewals)","ROUTINE appstore.is_of_earlier_period(integer,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.renewal_status(timestamp with time zone,appstore.contracts,appstore.v1_renewals)","ROUTINE appstore.period_until(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,integer,timestamp with time zone,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.v1_grace_until(timestamp with time zone,timestamp with time zone,appstore.contracts,appstore.v1_renewals)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/active_at', '\x2eda4cc2a5ef2aebc7006291fb27259df32644ea954debce93e9e239d2dbdb9e', '{"ROUTINE appstore.awaits_renewal(boolean,integer,timestamp with time zone)","ROUTINE appstore.active_until(timestamp with time zone,boolean,integer,timestamp with time zone,boolean,interval)","ROUTINE appstore.is_active(timestamp with time zone,timestamp with time zone)","ROUTINE appstore.is_in_grace(timestamp with time zone,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.access_state(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text)","ROUTINE appstore.access_turns_at(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\xc30a86b1ef10a0f688606a20f208ef1afb6ba3fc29affae23e3ebc7f8929faa5', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\xaf4ec9b6669b0e967c1109ccb500d20c6aa4cebbef54857074dff461d665835e', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\x968b8ba5a97b5addf8e39452c0248df5c62b76d73e303b25e9f6cc0ccddf5e29', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x7f9795933e3844adc98d72c040ec8d5fe69667004cc4673fd509d3ba29e9974f', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xfac72c9b707acf3f574dd8a45719840f876b7dbd55f37b3c2ea5a4847c09aabd', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xbad2e5fe88b37815bbc53806a33f519a710542540adc18ce45e10ff1afb5ad65', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
@@ -20467,7 +20467,7 @@ INSERT INTO appstore.schema_definitions VALUES ('views/orders/consumption_reques
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\xcc394a7e11c270d84ac843226b47500b8a589f3c938625eed6f82487447c7972', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\x4bbd694d2c34731d421a0b2168a1154a17582983e9ac8f404361cd537d706edb', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x75731a6d0cf9bcc90a36c2c923bdc459f298bf1ec0d6b363cbf25357074fd46d', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\xf46450512d3fc32fb9fc55808510bf45e1d8840b9cb12fdee150cfeefb6ff724', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x996ba532442e82b41d1bd0641a797394272b0b5a4edad25800640e93fc87e7ea', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x93dc1d071fb4a256a46cec6cc3708bbfc7e5935a1ab96d4a12ce8b49dd356666', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/with_type', '\x583883fe476de4d08cb6fb0abd651044e6baff9658d8f4ed3d780381a074ac5c', '{"ROUTINE appstore.sha1(bytea)","ROUTINE appstore.purchase_number(appstore.transactions)","ROUTINE appstore.with_type(appstore.transactions,text,boolean)"}');
@@ -20564,7 +20564,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\x48fdcbb930666ddf78c
 
 
 
-INSERT INTO appstore.schema_history VALUES (10, 'tables', false, '2026-11-30 01:32:29.589722+00');
+INSERT INTO appstore.schema_history VALUES (10, 'tables', false, '2026-11-30 01:50:37.442799+00');
 
 
 

@@ -19,6 +19,10 @@ package final class HTTPListener: Service {
     /// The endpoints to run in tasks; finished when the socket and all connections are closed.
     private let (endpoints, tasks) = AsyncStream.makeStream(of: (@Sendable () async -> Void).self)
 
+    /// Swift 6.3.1 can crash when two threads make the metadata of the codec's generic classes at the same time, as two event loops do at their
+    /// first connections. So one thread makes it, once, before there are event loops that need it.
+    private static let codec: Void = { _ = ByteToMessageHandler(HTTPRequestDecoder()) }()
+
     /// Creates a listener that is bound while `run()` runs.
     ///
     /// - Parameters:
@@ -34,6 +38,7 @@ package final class HTTPListener: Service {
         logger: Logger,
         onBound: @escaping @Sendable (Int?) async -> Void
     ) {
+        Self.codec
         self.address = address
         self.limits = limits
         self.routes = routes
@@ -67,8 +72,6 @@ package final class HTTPListener: Service {
     /// Binds the address, unless it is bound. Call it before `run()` where nothing else should start when the address is wrong.
     @discardableResult package func bind() async throws(ServerError) -> any Channel {
         if let socket = socket.withLock(\.self) { return socket }
-        // Swift 6.3.1 crashes when the first connections of two event loops make this generic type at the same time. So it is made before.
-        _ = ByteToMessageHandler(HTTPRequestDecoder())
         let bootstrap = ServerBootstrap(group: eventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // One at a time, so that no more are accepted than the limit allows.

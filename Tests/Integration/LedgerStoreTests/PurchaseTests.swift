@@ -56,7 +56,7 @@ struct PurchaseTests {
         }
     }
 
-    @Test func `a role of its own that may read only the views of orders reads them`() async throws {
+    @Test func `a role of its own that may read one view of orders alone reads it`() async throws {
         try await LedgerFixture.with { ledger in
             try await ledger.createOrder(UUID(), user: "anna")
             try await ledger.submit(Facts.Charge("1000", onDay: 0), by: "anna", onDay: 0)

@@ -1,5 +1,6 @@
 import Postgres
 import SQL
+import Testing
 
 /// The pages of the console, which must be as quick with ten million outcomes.
 extension PlanCase {
@@ -27,7 +28,7 @@ extension PlanCase {
             Statement.consoleRepairs(before: nil, limit: Int32(40))
         },
         .page("console_failed") { Statement.consoleFailed(limit: Int32(21)) },
-        .page("console_unmatched", before: PlanScene.unmatched) {
+        .page("console_unmatched", before: PlanScene.unmatched, rows: 21) {
             Statement.consoleUnmatched(environment: "Sandbox", limit: Int32(21))
         },
         // It counts up to 10,000 of each endpoint.
@@ -47,12 +48,14 @@ extension PlanCase {
         pages: Int64 = 150,
         whole: Set<String> = [],
         before: String? = nil,
+        rows: Int? = nil,
         _ statement: @escaping @Sendable () -> Statement
     ) -> PlanCase {
         PlanCase(name, as: "appstore_console", entries: entries, pages: pages, whole: whole, before: before) { pool, _ in
             try await pool.withTransaction { transaction in
                 try await transaction.execute("SET LOCAL ROLE appstore_viewer")
-                _ = try await transaction.query(statement())
+                let found = try await transaction.query(statement()).count
+                #expect(rows == nil || found == rows, "\(name): \(found) rows")
             }
         }
     }

@@ -45,27 +45,28 @@ enum PlanScene {
         try await database.withConnection { try await $0.runScript(script) }
     }
 
-    /// Inserts seven cases of each kind that `appstore.unmatched` lists, in the Sandbox, where no other customer is.
+    /// Inserts 7 contracts without an owner, 7 mismatched orders and 200 refused posts, which `appstore.unmatched` lists, in the Sandbox, where no
+    /// other customer is. A page lists the first 21.
     static let unmatched = """
         INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
             purchase_date, expires_date, signed_date, payload_hash, first_signed_date, first_token, app_account_token, period_no,
             is_subscription, order_no)
         SELECT 'Sandbox', 'u' || n, 'u' || n, 'b', 'p', 'Auto-Renewable Subscription', '2026-01-02', '2026-02-01', '2026-01-02', '\\x01',
                '2026-01-02', token.token, token.token, no(n + 4000000), true, no(n + 4000000)
-        FROM generate_series(1, 21) AS n, LATERAL (SELECT CASE WHEN n BETWEEN 8 AND 14 THEN no(n + 5000000) END AS token) AS token
+        FROM generate_series(1, 214) AS n, LATERAL (SELECT CASE WHEN n BETWEEN 8 AND 14 THEN no(n + 5000000) END AS token) AS token
         ON CONFLICT DO NOTHING;
         INSERT INTO appstore.contracts (environment, original_transaction_id, user_id, is_unowned, bundle_id, product_id, product_type, status,
             current_transaction_id, current_period_start, current_period_end, access_until)
         SELECT 'Sandbox', 'u' || n, CASE WHEN n > 7 THEN 'user ' || n END, n <= 7, 'b', 'p', 'Auto-Renewable Subscription', 1, 'u' || n,
                '2026-01-02', '2026-02-01', '2026-02-01'
-        FROM generate_series(1, 21) AS n ON CONFLICT DO NOTHING;
+        FROM generate_series(1, 214) AS n ON CONFLICT DO NOTHING;
         INSERT INTO appstore.ownership_claims (environment, original_transaction_id, kind, source_id, user_id, effective_at)
-        SELECT 'Sandbox', 'u' || n, 'client', 'u' || n, 'user ' || n, '2026-01-02' FROM generate_series(8, 21) AS n ON CONFLICT DO NOTHING;
+        SELECT 'Sandbox', 'u' || n, 'client', 'u' || n, 'user ' || n, '2026-01-02' FROM generate_series(8, 214) AS n ON CONFLICT DO NOTHING;
         INSERT INTO appstore.token_orders (environment, order_no, user_id, product_id, ordered_at, reason)
         SELECT 'Sandbox', no(n + 5000000), 'other ' || n, 'q', '2026-01-01', 'product_mismatch' FROM generate_series(8, 14) AS n
         ON CONFLICT DO NOTHING;
         INSERT INTO appstore.client_posts (environment, original_transaction_id, user_id, is_receipt, transaction_id, received_at, event_id, conflict)
-        SELECT 'Sandbox', 'u' || n, 'other ' || n, false, 'u' || n, '2026-01-03', n, 'owner_conflict' FROM generate_series(15, 21) AS n
+        SELECT 'Sandbox', 'u' || n, 'other ' || n, false, 'u' || n, '2026-01-03', n, 'owner_conflict' FROM generate_series(15, 214) AS n
         ON CONFLICT DO NOTHING;
         """.writingNumbers
 

@@ -48,8 +48,8 @@ BEGIN
               AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL OFFSET 0
         ) AS m
     ), plain AS MATERIALIZED (
-        -- 2. Of these, those whose purchase has no other transaction, and whose order does not change. A token in a charge that the purchase's own
-        --    order pays is plain where it is that of the contract's own order, or a user's that claims nothing more.
+        -- 2. Of these, those whose purchase has no other transaction, and whose order does not change. A token in a charge that pays the purchase's
+        --    own order is plain if it is the number of an order that the contract paid earlier, or a user's token that the purchase before has, too.
         SELECT c.transaction_id, c.original_transaction_id, c.web_order_line_item_id, c.order_no,
                CASE WHEN c.is_new THEN c.user_id ELSE appstore.owner_of(o.user_id, c.user_id) END AS user_id, c.is_new, c.product_id,
                c.product_type, c.purchase_date, c.expires_date, c.first_signed_date, c.current_transaction_id, c.renewal_status,
@@ -79,7 +79,7 @@ BEGIN
                        ORDER BY before.purchase_date DESC, before.expires_date DESC NULLS LAST, length(before.transaction_id) DESC,
                                 before.transaction_id DESC LIMIT 1)
                        AS repeats_user,
-                   -- A charge that comes late between two others ends the claim of a token.
+                   -- A token claims the contract. A late charge between two others could change that claim.
                    EXISTS (SELECT FROM appstore.ownership_claims AS k
                            WHERE k.original_transaction_id = c.original_transaction_id AND k.environment = p_environment
                              AND k.kind = 'token' OFFSET 0)
@@ -90,7 +90,7 @@ BEGIN
                              AND o.period_no = c.period_no
                              AND (o.quantity, o.price, o.currency) IS NOT DISTINCT FROM (c.quantity, c.price, c.currency) OFFSET 0)
                        AS has_paid
-        ) AS it -- each is evaluated only where it is asked for
+        ) AS it -- without OFFSET 0: each is evaluated only where the condition needs it
         WHERE c.fits AND it.is_alone
           AND CASE WHEN c.order_no IS DISTINCT FROM c.period_no THEN NOT c.is_new AND it.has_paid
                    WHEN c.first_token IS NULL OR c.transaction_id = c.current_transaction_id THEN true

@@ -123,7 +123,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         WHERE o.order_no = p_order_no AND o.environment = p_environment AND p_order_no <> p_period_no OFFSET 0
     ) AS made ON true
     LEFT JOIN LATERAL (
-        SELECT c.user_id FROM appstore.period_user(p_environment, p_contract, bought.at) AS c WHERE made.ordered_at IS NULL
+        SELECT c.user_id FROM appstore.period_user(p_environment, p_contract, bought.at) AS c WHERE made.ordered_at IS NULL OFFSET 0
     ) AS claimed ON true
     OFFSET 0 -- evaluated once
 $$;
