@@ -17,7 +17,22 @@ struct StandbyTests {
         while try await admin.query("SELECT FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = ''").isEmpty
             != isAwaited
         {}
+        if isAwaited { try await awaitFirstWait(in: database, admin) }
         await admin.close()
+    }
+
+    /// Commits until one waits for the standby: commits do so once the checkpointer has read the setting, which is after sessions have.
+    private func awaitFirstWait(in database: TestDatabase, _ admin: Connection) async throws {
+        let committing = try await Connection.open(ConnectionOptions(database.url()), logger: .silent)
+        let backend = try await committing.query("SELECT pg_backend_pid()")[0].decode(0, as: Int32.self)
+        let commits = Task {
+            while true { try await committing.runScript("SELECT pg_current_xact_id()") }
+        }
+        while try await admin.query("SELECT FROM pg_stat_activity WHERE pid = \(backend) AND wait_event = 'SyncRep'").isEmpty {}
+        _ = try await admin.query("SELECT pg_terminate_backend(\(backend))")
+        let end = await commits.result
+        #expect(throws: (any Error).self) { try end.get() }
+        await committing.close()
     }
 
     /// The sessions of ingest that wait for the standby.
