@@ -19,12 +19,13 @@ package struct AppTransaction: PayloadObject {
     package let preorderDate: Timestamp?
     package let appTransactionId: String?
     package let originalPlatform: PurchasePlatform?
+    package let storeType: StoreType?
     package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case receiptType, appAppleId, bundleId, applicationVersion, versionExternalIdentifier, receiptCreationDate
         case originalPurchaseDate, originalApplicationVersion, deviceVerification, deviceVerificationNonce
-        case preorderDate, appTransactionId, originalPlatform
+        case preorderDate, appTransactionId, originalPlatform, storeType
     }
 
     package init(decoding json: JSONObject) {
@@ -42,6 +43,7 @@ package struct AppTransaction: PayloadObject {
         preorderDate = members.timestamp(.preorderDate)
         appTransactionId = members.identifier(.appTransactionId)
         originalPlatform = members.value(.originalPlatform)
+        storeType = members.value(.storeType)
         odd = members.odd
     }
 }

@@ -10,4 +10,6 @@ package struct PurchasePlatform: OpenValue {
     package static let macOS = PurchasePlatform(rawValue: "macOS")
     package static let tvOS = PurchasePlatform(rawValue: "tvOS")
     package static let visionOS = PurchasePlatform(rawValue: "visionOS")
+
+    package static let known: Set = [iOS, macOS, tvOS, visionOS]
 }

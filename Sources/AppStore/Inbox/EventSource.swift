@@ -32,5 +32,10 @@ package struct EventSource: OpenValue, CustomStringConvertible {
     /// As ``transactionInfo``, asked for by an import.
     package static let importedTransaction = EventSource(rawValue: "imported_transaction")
 
+    package static let known: Set = [
+        notificationV2, historyV2, notificationV1, clientTransaction, clientReceipt, verifyReceipt, unansweredReceipt, subscriptionStatus,
+        transactionInfo, appTransaction, importedStatus, importedTransaction,
+    ]
+
     package var description: String { rawValue }
 }

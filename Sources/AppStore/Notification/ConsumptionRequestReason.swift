@@ -11,4 +11,6 @@ package struct ConsumptionRequestReason: OpenValue {
     package static let unsatisfiedWithPurchase = ConsumptionRequestReason(rawValue: "UNSATISFIED_WITH_PURCHASE")
     package static let legal = ConsumptionRequestReason(rawValue: "LEGAL")
     package static let other = ConsumptionRequestReason(rawValue: "OTHER")
+
+    package static let known: Set = [unintendedPurchase, fulfillmentIssue, unsatisfiedWithPurchase, legal, other]
 }

@@ -52,4 +52,6 @@ package struct NotificationTypeV2: OpenValue {
     package static let migration = NotificationTypeV2(rawValue: "MIGRATION")
     /// Advanced Commerce: the price of a subscription changed.
     package static let priceChange = NotificationTypeV2(rawValue: "PRICE_CHANGE")
+
+    package static let known = Set(NotificationMatrix.subtypes.keys)
 }

@@ -2,7 +2,7 @@ package import StrictJSON
 
 /// The payload of a notification V2.
 ///
-/// Of `data`, `summary`, `externalPurchaseToken` and `appData` Apple sends at most one.
+/// Of `data`, `summary`, `externalPurchaseToken` and `appData` Apple sends at most one; it does not say what accompanies `unclaimInfo`.
 package struct ResponseBodyV2DecodedPayload: PayloadObject {
     package let notificationType: NotificationTypeV2?
     package let subtype: Subtype?
@@ -15,11 +15,12 @@ package struct ResponseBodyV2DecodedPayload: PayloadObject {
     package let summary: Summary?
     package let externalPurchaseToken: ExternalPurchaseToken?
     package let appData: AppData?
+    package let unclaimInfo: UnclaimInfo?
     package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
         case notificationType, subtype, notificationUUID, version, signedDate, data, summary, externalPurchaseToken
-        case appData
+        case appData, unclaimInfo
     }
 
     package init(decoding json: JSONObject) {
@@ -33,6 +34,7 @@ package struct ResponseBodyV2DecodedPayload: PayloadObject {
         summary = members.object(.summary)
         externalPurchaseToken = members.object(.externalPurchaseToken)
         appData = members.object(.appData)
+        unclaimInfo = members.object(.unclaimInfo)
         odd = members.odd
     }
 }

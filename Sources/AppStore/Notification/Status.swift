@@ -14,4 +14,6 @@ package struct Status: OpenValue {
     package static let billingGracePeriod = Status(rawValue: 4)
     /// Refunded, or no longer shared by the family.
     package static let revoked = Status(rawValue: 5)
+
+    package static let known: Set = [active, expired, billingRetry, billingGracePeriod, revoked]
 }

@@ -44,4 +44,6 @@ package struct Subtype: OpenValue {
     package static let created = Subtype(rawValue: "CREATED")
     /// The token still requires reports.
     package static let activeTokenReminder = Subtype(rawValue: "ACTIVE_TOKEN_REMINDER")
+
+    package static let known = Set(NotificationMatrix.pairs.compactMap(\.subtype))
 }

@@ -38,4 +38,6 @@ package struct NotificationTypeV1: OpenValue {
         .initialBuy, .didRenew, .interactiveRenewal, .didRecover, .renewal, .didFailToRenew, .didChangeRenewalStatus,
         .didChangeRenewalPref, .priceIncreaseConsent, .cancel, .refund, .revoke, .consumptionRequest,
     ]
+
+    package static let known = Set(documented)
 }

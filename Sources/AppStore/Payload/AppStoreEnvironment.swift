@@ -14,4 +14,6 @@ package struct AppStoreEnvironment: OpenValue {
     package static let xcode = AppStoreEnvironment(rawValue: "Xcode")
     /// StoreKit testing on a device; not signed by Apple.
     package static let localTesting = AppStoreEnvironment(rawValue: "LocalTesting")
+
+    package static let known: Set = [production, sandbox, xcode, localTesting]
 }

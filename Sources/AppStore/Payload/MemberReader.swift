@@ -106,6 +106,20 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         return strings
     }
 
+    /// An array of UUIDs that Apple made, without the elements that are none.
+    package mutating func uuids(_ member: Member) -> [UUID]? {
+        guard let elements = array(member) else { return nil }
+        var uuids: [UUID] = []
+        for (index, element) in elements.enumerated() {
+            if case .string(let text) = element, let uuid = UUID(uuidString: text) {
+                uuids.append(uuid)
+            } else {
+                note("\(member.rawValue)[\(index)]", "a UUID")
+            }
+        }
+        return uuids
+    }
+
     /// An object of a known type.
     package mutating func object<Object: PayloadObject>(_ member: Member) -> Object? {
         switch value(member) {
@@ -158,7 +172,8 @@ package struct MemberReader<Member: RawRepresentable<String>> {
         return nil
     }
 
-    private mutating func note(_ path: String, _ expectation: String) {
+    /// Notes a member, or an element of one, that the caller cannot use.
+    mutating func note(_ path: String, _ expectation: String) {
         odd.append(MalformedPayload(path: path, expectation: expectation))
     }
 }

@@ -2,4 +2,11 @@
 package protocol OpenValue: RawRepresentable, Hashable, Sendable {
     var rawValue: RawValue { get }
     init(rawValue: RawValue)
+
+    /// The values that this version knows.
+    static var known: Set<Self> { get }
+}
+
+extension OpenValue {
+    package var isKnown: Bool { Self.known.contains(self) }
 }

@@ -67,6 +67,8 @@ package struct ReceiptType: OpenValue {
     package static let productionVPPSandbox = ReceiptType(rawValue: "ProductionVPPSandbox")
     package static let xcode = ReceiptType(rawValue: "Xcode")
 
+    package static let known: Set = [production, productionVPP, productionSandbox, productionVPPSandbox, xcode]
+
     /// The environment of this type; an unknown type gives an environment of the same name.
     package var environment: AppStoreEnvironment {
         switch self {

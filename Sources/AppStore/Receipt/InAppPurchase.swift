@@ -44,4 +44,6 @@ package struct ReceiptProductType: OpenValue {
     package static let consumable = ReceiptProductType(rawValue: 1)
     package static let nonRenewingSubscription = ReceiptProductType(rawValue: 2)
     package static let autoRenewableSubscription = ReceiptProductType(rawValue: 3)
+
+    package static let known: Set = [nonConsumable, consumable, nonRenewingSubscription, autoRenewableSubscription]
 }

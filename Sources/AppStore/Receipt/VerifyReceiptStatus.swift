@@ -25,6 +25,11 @@ package struct VerifyReceiptStatus: OpenValue {
     package static let internalDataAccessError = VerifyReceiptStatus(rawValue: 21009)
     package static let accountNotFound = VerifyReceiptStatus(rawValue: 21010)
 
+    package static let known: Set = [
+        valid, notPosted, noLongerSent, malformedReceiptData, notAuthenticated, wrongSharedSecret, temporarilyUnavailable,
+        subscriptionExpired, sandboxReceipt, productionReceipt, internalDataAccessError, accountNotFound,
+    ]
+
     /// Whether Apple denies that the receipt or its account exists; other refusals concern the request.
     package var deniesReceipt: Bool { self == .notAuthenticated || self == .accountNotFound }
 

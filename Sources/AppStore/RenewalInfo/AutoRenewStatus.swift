@@ -8,4 +8,6 @@ package struct AutoRenewStatus: OpenValue {
 
     package static let off = AutoRenewStatus(rawValue: 0)
     package static let on = AutoRenewStatus(rawValue: 1)
+
+    package static let known: Set = [off, on]
 }

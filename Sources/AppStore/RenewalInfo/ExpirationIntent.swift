@@ -11,4 +11,6 @@ package struct ExpirationIntent: OpenValue {
     package static let customerDidNotConsentToPriceIncrease = ExpirationIntent(rawValue: 3)
     package static let productNotAvailable = ExpirationIntent(rawValue: 4)
     package static let other = ExpirationIntent(rawValue: 5)
+
+    package static let known: Set = [customerCancelled, billingError, customerDidNotConsentToPriceIncrease, productNotAvailable, other]
 }

@@ -36,6 +36,12 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
     /// ISO 8601 duration.
     package let offerPeriod: String?
     package let renewalBillingPlanType: BillingPlanType?
+    /// Only for monthly payments of a commitment.
+    package let commitmentInfo: RenewalCommitmentInfo?
+    /// Only for subscriptions with several seats, of which `renewalPrice` is the average price.
+    package let multiSeatInfo: RenewalMultiSeatInfo?
+    /// The number of seats that the subscription will renew with.
+    package let renewalQuantity: Int32?
     package let odd: [MalformedPayload]
 
     package enum Member: String, CaseIterable {
@@ -43,7 +49,7 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
         case isInBillingRetryPeriod, priceIncreaseStatus, gracePeriodExpiresDate, offerType, offerIdentifier
         case signedDate, environment, recentSubscriptionStartDate, renewalDate, currency, renewalPrice
         case offerDiscountType, eligibleWinBackOfferIds, appAccountToken, appTransactionId, offerPeriod
-        case renewalBillingPlanType
+        case renewalBillingPlanType, commitmentInfo, multiSeatInfo, renewalQuantity
     }
 
     package init(decoding json: JSONObject) {
@@ -71,6 +77,9 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
         appTransactionId = members.identifier(.appTransactionId)
         offerPeriod = members.string(.offerPeriod)
         renewalBillingPlanType = members.value(.renewalBillingPlanType)
+        commitmentInfo = members.object(.commitmentInfo)
+        multiSeatInfo = members.object(.multiSeatInfo)
+        renewalQuantity = members.integer32(.renewalQuantity)
         odd = members.odd
     }
 }

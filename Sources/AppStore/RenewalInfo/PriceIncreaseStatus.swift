@@ -8,4 +8,6 @@ package struct PriceIncreaseStatus: OpenValue {
 
     package static let customerHasNotResponded = PriceIncreaseStatus(rawValue: 0)
     package static let customerConsentedOrWasNotifiedWithoutNeedingConsent = PriceIncreaseStatus(rawValue: 1)
+
+    package static let known: Set = [customerHasNotResponded, customerConsentedOrWasNotifiedWithoutNeedingConsent]
 }

@@ -8,4 +8,6 @@ package struct BillingPlanType: OpenValue {
 
     package static let billedUpfront = BillingPlanType(rawValue: "BILLED_UPFRONT")
     package static let monthly = BillingPlanType(rawValue: "MONTHLY")
+
+    package static let known: Set = [billedUpfront, monthly]
 }

@@ -1,4 +1,4 @@
-/// Whether the customer bought the product or has it through Family Sharing.
+/// Whether the customer bought the product, or has it through Family Sharing or a group.
 package struct InAppOwnershipType: OpenValue {
     package let rawValue: String
 
@@ -8,4 +8,8 @@ package struct InAppOwnershipType: OpenValue {
 
     package static let purchased = InAppOwnershipType(rawValue: "PURCHASED")
     package static let familyShared = InAppOwnershipType(rawValue: "FAMILY_SHARED")
+    /// A seat that the purchaser of a group or organization pays for.
+    package static let assigned = InAppOwnershipType(rawValue: "ASSIGNED")
+
+    package static let known: Set = [purchased, familyShared, assigned]
 }

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import StrictJSON
 
-/// One transaction: a charge, or a family member's share of one.
+/// One transaction: a charge, or the share in one of a member of the family or group.
 package struct JWSTransactionDecodedPayload: PayloadObject {
     /// The transaction of the first purchase; identifies the contract of a subscription.
     package let originalTransactionId: String?
@@ -48,6 +48,14 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
     /// In thousandths of a percent: 100000 is the whole price.
     package let revocationPercentage: Int32?
     package let billingPlanType: BillingPlanType?
+    /// Only for monthly payments of a commitment.
+    package let commitmentInfo: TransactionCommitmentInfo?
+    /// Only for subscriptions with several seats, of which `quantity` is the number and `price` the average price.
+    package let multiSeatInfo: TransactionMultiSeatInfo?
+    /// `nil` when this transaction alone represents its period.
+    package let additionalTransactionReason: AdditionalTransactionReason?
+    /// The contract that a migration to Advanced Commerce replaced by this one; notifications only.
+    package let previousOriginalTransactionId: String?
     /// Whether it was bought through the Advanced Commerce API. The content of `advancedCommerceInfo` is not decoded.
     package let isAdvancedCommerce: Bool
     package let odd: [MalformedPayload]
@@ -58,7 +66,7 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
         case appAccountToken, inAppOwnershipType, signedDate, revocationReason, revocationDate, isUpgraded, offerType
         case offerIdentifier, environment, storefront, storefrontId, transactionReason, currency, price
         case offerDiscountType, appTransactionId, offerPeriod, revocationType, revocationPercentage
-        case billingPlanType
+        case billingPlanType, commitmentInfo, multiSeatInfo, additionalTransactionReason, previousOriginalTransactionId
     }
 
     package init(decoding json: JSONObject) {
@@ -95,6 +103,10 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
         revocationType = members.value(.revocationType)
         revocationPercentage = members.integer32(.revocationPercentage)
         billingPlanType = members.value(.billingPlanType)
+        commitmentInfo = members.object(.commitmentInfo)
+        multiSeatInfo = members.object(.multiSeatInfo)
+        additionalTransactionReason = members.value(.additionalTransactionReason)
+        previousOriginalTransactionId = members.identifier(.previousOriginalTransactionId)
         isAdvancedCommerce = (json["advancedCommerceInfo"] ?? .null) != .null
         odd = members.odd
     }

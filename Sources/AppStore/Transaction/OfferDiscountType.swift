@@ -10,4 +10,6 @@ package struct OfferDiscountType: OpenValue {
     package static let payAsYouGo = OfferDiscountType(rawValue: "PAY_AS_YOU_GO")
     package static let payUpFront = OfferDiscountType(rawValue: "PAY_UP_FRONT")
     package static let oneTime = OfferDiscountType(rawValue: "ONE_TIME")
+
+    package static let known: Set = [freeTrial, payAsYouGo, payUpFront, oneTime]
 }

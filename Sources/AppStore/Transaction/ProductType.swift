@@ -10,4 +10,6 @@ package struct ProductType: OpenValue {
     package static let nonConsumable = ProductType(rawValue: "Non-Consumable")
     package static let consumable = ProductType(rawValue: "Consumable")
     package static let nonRenewingSubscription = ProductType(rawValue: "Non-Renewing Subscription")
+
+    package static let known: Set = [autoRenewableSubscription, nonConsumable, consumable, nonRenewingSubscription]
 }

@@ -9,4 +9,6 @@ package struct RevocationReason: OpenValue {
     package static let refundedForOtherReason = RevocationReason(rawValue: 0)
     /// Because of an actual or perceived issue with the app.
     package static let refundedDueToIssue = RevocationReason(rawValue: 1)
+
+    package static let known: Set = [refundedForOtherReason, refundedDueToIssue]
 }

@@ -11,4 +11,8 @@ package struct RevocationType: OpenValue {
     package static let refundProrated = RevocationType(rawValue: "REFUND_PRORATED")
     /// Without a refund: the product is no longer shared.
     package static let familyRevoke = RevocationType(rawValue: "FAMILY_REVOKE")
+    /// Without a refund: the seat is no longer assigned to this member.
+    package static let assignmentRevoke = RevocationType(rawValue: "ASSIGNMENT_REVOKE")
+
+    package static let known: Set = [refundFull, refundProrated, familyRevoke, assignmentRevoke]
 }

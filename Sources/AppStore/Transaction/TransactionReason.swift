@@ -8,4 +8,6 @@ package struct TransactionReason: OpenValue {
 
     package static let purchase = TransactionReason(rawValue: "PURCHASE")
     package static let renewal = TransactionReason(rawValue: "RENEWAL")
+
+    package static let known: Set = [purchase, renewal]
 }

@@ -36,6 +36,10 @@ package struct SendAttemptResult: OpenValue {
     package static let unsuccessfulStatus = SendAttemptResult(rawValue: "UNSUCCESSFUL_HTTP_RESPONSE_CODE")
     package static let other = SendAttemptResult(rawValue: "OTHER")
 
+    package static let known: Set = [
+        success, timedOut, tlsIssue, circularRedirect, noResponse, socketIssue, prematureClose, unsuccessfulStatus, other,
+    ]
+
     /// The result of an HTTP response.
     package init(status: Int) {
         self = (200...206).contains(status) ? .success : .unsuccessfulStatus
