@@ -73,7 +73,7 @@ let package = Package(
         // The queue, the books, and what events mean for them.
         .target(name: "GroupCommit", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
         .target(name: "InboxQueue", dependencies: ["Postgres", "Reporting", "SQL", logging, metrics, serviceLifecycle]),
-        .target(name: "Ledger", dependencies: ["AppStore", "OpenSSL"]),
+        .target(name: "Ledger", dependencies: ["AppStore", "StrictJSON", "OpenSSL"]),
         .target(name: "LedgerStore", dependencies: ["AppStore", "StrictJSON", "Ledger", "Postgres", "SQL"]),
         .target(name: "Interpretation", dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "Ledger"]),
 
@@ -302,7 +302,7 @@ let package = Package(
         ),
         .testTarget(
             name: "AppStoreTests",
-            dependencies: ["CorpusTesting", "RandomJSON", "Randomness", "AppStore", "StrictJSON"],
+            dependencies: ["CorpusTesting", "RandomJSON", "Randomness", "AppStore", "Outbox", "ServerAPI", "StrictJSON"],
             path: "Tests/Unit/AppStoreTests",
             exclude: ["Documented/documented.json"]
         ),

@@ -45,19 +45,19 @@ GRANT INSERT (environment, original_transaction_id, renewal_status, renewal_prod
               expiration_intent, is_in_billing_retry_period, price_increase_status, grace_period_expires_date, renewal_date, renewal_price,
               renewal_currency, renewal_offer_type, renewal_offer_identifier, renewal_offer_discount_type, renewal_offer_period,
               eligible_win_back_offer_ids, recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id,
-              renewal_billing_plan_type, renewal_signed_date, renewal_hash),
+              renewal_billing_plan_type, renewal_signed_date, renewal_hash, renewal_quantity, renewal_commitment_info),
       UPDATE (renewal_status, renewal_product_id, auto_renew_product_id, auto_renew_status, expiration_intent, is_in_billing_retry_period,
               price_increase_status, grace_period_expires_date, renewal_date, renewal_price, renewal_currency, renewal_offer_type,
               renewal_offer_identifier, renewal_offer_discount_type, renewal_offer_period, eligible_win_back_offer_ids,
               recent_subscription_start_date, renewal_app_account_token, renewal_app_transaction_id, renewal_billing_plan_type,
-              renewal_signed_date, renewal_hash)
+              renewal_signed_date, renewal_hash, renewal_quantity, renewal_commitment_info)
     ON appstore.contracts TO appstore_worker;
-GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_newer, appstore.lacks_constants, appstore.join_constants,
+GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appstore.is_purchase, appstore.is_subscription, appstore.is_newer, appstore.lacks_constants, appstore.join_constants,
     appstore.with_type, appstore.apply_facts, appstore.record_refunds,
     appstore.record_found_statuses, appstore.derive_refund_requests,
     appstore.answer_call, appstore.end_call, appstore.postpone_call, appstore.fall_back, appstore.prepare_partitions,
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
-    appstore.storage_statistics, appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
+    appstore.storage_statistics, appstore.unknown_values, appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
     appstore.apply_consumption_policies, appstore.consumption_statistics, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
 -- Of endpoints it sees what it leases.
 GRANT EXECUTE ON FUNCTION appstore.lease_endpoints, appstore.poll_endpoints, appstore.take_deliveries, appstore.settle_deliveries,
@@ -104,7 +104,7 @@ GRANT EXECUTE ON FUNCTION appstore.still_holds, appstore.is_stale, appstore.is_o
 GRANT SELECT (key_id, name, bundle_ids, environments, verbs, created_at, expires_at, revoked_at, last_used_at) ON appstore.api_keys
     TO appstore_viewer, appstore_operator;
 GRANT EXECUTE ON FUNCTION appstore.schema_fingerprint, appstore.timeline, appstore.entries_about, appstore.entitlements_at, appstore.inbox_statistics,
-    appstore.storage_statistics, appstore.odd_members,
+    appstore.storage_statistics, appstore.odd_members, appstore.unknown_values,
     appstore.events_not_exactly_once, appstore.state_digest, appstore.state_digest_parts, appstore.chained_digest, appstore.chain_link,
     appstore.find_events, appstore.explain_customer, appstore.endpoint_statistics, appstore.consumer_statistics,
     appstore.api_allowance, appstore.certificate_statistics, appstore.signers_of TO appstore_viewer, appstore_operator;
@@ -141,6 +141,9 @@ GRANT SELECT ON appstore.feed, appstore.feed_head, appstore.feed_generations, ap
 -- What the views and functions of entitlements call.
 GRANT EXECUTE ON FUNCTION appstore.awaits_renewal, appstore.active_until, appstore.is_active, appstore.is_in_grace, appstore.access_state
     TO appstore_viewer, appstore_operator, appstore_backend;
+
+-- What the views of entitlements and unmatched purchases call.
+GRANT EXECUTE ON FUNCTION appstore.is_refund TO appstore_worker, appstore_viewer, appstore_operator, appstore_backend;
 
 -- What appstore.unmatched and a statement of the worker call.
 GRANT EXECUTE ON FUNCTION appstore.paid_status, appstore.period_user, appstore.order_user TO appstore_worker, appstore_viewer, appstore_operator;

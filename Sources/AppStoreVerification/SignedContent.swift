@@ -15,6 +15,9 @@ extension SignedContent {
     /// The members that cannot be read, each kind once: `data.bundleVersion`, `transaction.price`.
     var oddMembers: [String] { odd.map { Self.kind.place(of: $0.kind) } }
 
+    /// The values that this version does not know, each at its place in an event.
+    var unknownValues: [UnknownValue] { unknown.map { UnknownValue(path: Self.kind.place(of: $0.path), value: $0.value) } }
+
     /// The place of the first of these members that was given and cannot be read.
     func unreadable(_ members: Set<String>) -> String? { odd.first(named: members).map { Self.kind.place(of: $0) } }
 }
@@ -65,6 +68,14 @@ struct Subject {
         )
     }
 
+    /// Apple does not say where such a notification names its app and environment, so one in which this version finds them nowhere is kept
+    /// for a later version instead of being rejected.
+    fileprivate mutating func countMissingAsUnreadable(in member: String) {
+        if environment == nil { unreadable.environment = unreadable.environment ?? member }
+        if bundleID == nil { unreadable.bundleID = unreadable.bundleID ?? member }
+        if appAppleID == nil { unreadable.appAppleID = unreadable.appAppleID ?? member }
+    }
+
     /// The common value, ignoring nil; throws for different values.
     static func agreed<Value: Hashable>(_ values: [Value?], otherwise reason: VerificationReason) throws(Flaw) -> Value? {
         var agreed: Value?
@@ -80,28 +91,34 @@ extension ResponseBodyV2DecodedPayload: SignedContent {
     static var kind: SignedPayloadKind { .notification }
 
     func subject() throws(Flaw) -> Subject {
-        let environments = [data?.environment, summary?.environment, appData?.environment, externalPurchaseToken?.environment]
-        let bundleIDs = [data?.bundleId, summary?.bundleId, appData?.bundleId, externalPurchaseToken?.bundleId]
-        return Subject(
+        let environments = [
+            data?.environment, summary?.environment, appData?.environment, externalPurchaseToken?.environment, unclaimInfo?.environment,
+        ]
+        let bundleIDs = [data?.bundleId, summary?.bundleId, appData?.bundleId, externalPurchaseToken?.bundleId, unclaimInfo?.bundleId]
+        let appAppleIDs = [
+            data?.appAppleId, summary?.appAppleId, appData?.appAppleId, externalPurchaseToken?.appAppleId, unclaimInfo?.appAppleId,
+        ]
+        var subject = Subject(
             kind: .notification,
             environment: try Subject.agreed(environments, otherwise: .environmentDisagreement),
             bundleID: try Subject.agreed(bundleIDs, otherwise: .bundleDisagreement),
-            appAppleID: data?.appAppleId ?? summary?.appAppleId ?? appData?.appAppleId ?? externalPurchaseToken?.appAppleId,
-            unreadable: odd.isEmpty
-                ? Subject.Unreadable()
-                : Subject.Unreadable(
-                    // The token's identifier says the environment.
-                    environment: unreadable(["environment", "externalPurchaseId"])
-                        ?? unreadablePart(unless: environments.contains { $0 != nil }),
-                    bundleID: unreadable(["bundleId"]) ?? unreadablePart(unless: bundleIDs.contains { $0 != nil }),
-                    appAppleID: unreadable(["appAppleId"])
-                )
+            appAppleID: appAppleIDs.lazy.compactMap(\.self).first
         )
+        if !odd.isEmpty {
+            subject.unreadable = Subject.Unreadable(
+                // The token's identifier says the environment.
+                environment: unreadable(["environment", "externalPurchaseId"]) ?? unreadablePart(unless: subject.environment != nil),
+                bundleID: unreadable(["bundleId"]) ?? unreadablePart(unless: subject.bundleID != nil),
+                appAppleID: unreadable(["appAppleId"])
+            )
+        }
+        if notificationType == .unclaimSeats || unclaimInfo != nil { subject.countMissingAsUnreadable(in: Member.unclaimInfo.rawValue) }
+        return subject
     }
 
     /// The object that may have a member that no readable one has.
     private func unreadablePart(unless isKnown: Bool) -> String? {
-        isKnown ? nil : odd.first(at: ["data", "summary", "appData", "externalPurchaseToken"])
+        isKnown ? nil : odd.first(at: ["data", "summary", "appData", "externalPurchaseToken", "unclaimInfo"])
     }
 
     var genuine: GenuineContent { .notification(self) }

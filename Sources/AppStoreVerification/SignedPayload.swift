@@ -71,7 +71,13 @@ struct SignedPayload {
     private func decode<Content: SignedContent>(as type: Content.Type) throws(Flaw) -> SignedValue<Content> {
         guard kind == Content.kind else { throw wrongKind("\(kind?.rawValue ?? "unknown") instead of \(Content.kind.rawValue)") }
         let value = Content(decoding: object)
-        return SignedValue(value: value, payloadBytes: bytes, signedDate: signedDate, odd: value.oddMembers)
+        return SignedValue(
+            value: value,
+            payloadBytes: bytes,
+            signedDate: signedDate,
+            odd: value.oddMembers,
+            unknown: value.unknownValues
+        )
     }
 
     /// Another kind is not wanted here. One that this version does not know may be what a later version reads.

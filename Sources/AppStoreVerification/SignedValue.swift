@@ -13,11 +13,14 @@ package struct SignedValue<Payload: Sendable>: Sendable {
     package let signedDate: Timestamp
     /// The known members that cannot be read: `data.bundleVersion`, `transaction.price`.
     package let odd: [String]
+    /// The values that this version does not know, each at its place in an event: `transaction.type`.
+    package let unknown: [UnknownValue]
 
-    init(value: Payload, payloadBytes: [UInt8], signedDate: Timestamp, odd: [String] = []) {
+    init(value: Payload, payloadBytes: [UInt8], signedDate: Timestamp, odd: [String] = [], unknown: [UnknownValue] = []) {
         shared = SharedValue(value)
         self.payloadBytes = payloadBytes
         self.signedDate = signedDate
         self.odd = odd
+        self.unknown = unknown
     }
 }

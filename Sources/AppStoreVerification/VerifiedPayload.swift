@@ -23,6 +23,11 @@ extension VerifiedNotification {
     package var odd: [String] {
         notification.odd + (transaction?.odd ?? []) + (renewalInfo?.odd ?? []) + (appTransaction?.odd ?? []) + unreadableParts
     }
+
+    /// The values of all parts that this version does not know.
+    package var unknown: [UnknownValue] {
+        notification.unknown + (transaction?.unknown ?? []) + (renewalInfo?.unknown ?? []) + (appTransaction?.unknown ?? [])
+    }
 }
 
 /// A verified JWS of any of Apple's four kinds.

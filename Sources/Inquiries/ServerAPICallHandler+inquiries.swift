@@ -7,7 +7,7 @@ extension ServerAPICallHandler {
         let reconciled: [ServerAPIEndpoint] = [.subscriptionStatuses, .transactionHistory]
         let others: [ServerAPIEndpoint] = [
             .transactionInfo, .refundHistory, .orderLookup, .appTransaction, .setAppAccountToken, .finishTransaction, .extendRenewalDate,
-            .extendForAll, .extendStatus, .testNotification, .testStatus,
+            .extendForAll, .extendStatus, .testNotification, .testStatus, .customerGroups, .groupMembers, .seatInfo,
         ]
         return [reconciled, others].map { endpoints in
             ServerAPICallHandler(endpoints.map(\.rawValue), client: client) { InquiryAttempt($0) }

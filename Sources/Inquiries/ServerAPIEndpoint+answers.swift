@@ -21,6 +21,9 @@ extension ServerAPIEndpoint {
         case .extendStatus: ["requestIdentifier", "complete", "completeDate", "succeededCount", "failedCount"]
         case .testNotification: ["testNotificationToken"]
         case .testStatus: ["sendAttempts"]
+        case .customerGroups: ["groups"]
+        case .groupMembers: ["members", "hasMore", "paginationToken"]
+        case .seatInfo: ["totalSeatCount", "availableSeatCount", "assignedSeatClaimIds"]
         default: []
         }
     }

@@ -11,6 +11,7 @@ enum AnswerElementInterpreter: EventInterpreter {
         let element = try reading.element()
         reading.document = element.document
         reading.odd += element.odd.map(\.kind)
+        reading.unknown += element.unknown
         var facts = EventFacts(eventID: event.id, environment: element.environment, notificationUUID: nil)
         switch element.content {
         case .appTransaction(let jws):
@@ -92,6 +93,7 @@ extension EventReading {
             switch verdict {
             case .valid(let genuine):
                 odd += genuine.odd
+                unknown += genuine.unknown
                 if let member = genuine.odd.first(where: { $0 == "renewalInfo.originalTransactionId" }) { return (nil, member) }
                 contracts.append(genuine.value.originalTransactionId)
                 // The renewal infos of before 2022 name no environment; their transaction does.

@@ -20,11 +20,13 @@ package enum NotificationInterpreter {
         if meaning != nil {
             facts.refundStatement = RefundRequestFact(verified, key: facts.notificationKey, transaction: facts.transaction)
         }
-        // An effect is written once: one without its contract would never get it.
-        if let kind = meaning?.lifecycle(beside: notification.data?.status), let uuid,
-            verified.contract != nil || verified.unreadable == nil
-        {
-            facts.effects.append(lifecycle(kind, uuid: uuid, of: verified, transaction: facts.transaction))
+        if let kind = meaning?.lifecycle(beside: notification.data?.status), let uuid {
+            // An effect is written once: one without its contract or its details would never get them.
+            if let member = verified.unreadableDetail(of: kind) {
+                facts.unhandledReason = EventRefusal.unreadableReason(member)
+            } else if verified.contract != nil || verified.unreadable == nil {
+                facts.effects.append(lifecycle(kind, uuid: uuid, of: verified, transaction: facts.transaction))
+            }
         }
         return facts
     }
@@ -45,7 +47,7 @@ package enum NotificationInterpreter {
         )
     }
 
-    /// What happened to the contract, beyond the charge: one effect for each notificationUUID.
+    /// What happened beyond the charge: one effect for each notificationUUID.
     private static func lifecycle(
         _ kind: EffectKind,
         uuid: UUID,
@@ -57,8 +59,10 @@ package enum NotificationInterpreter {
             occurredAt: verified.notification.signedDate,
             originalTransactionID: verified.contract,
             transactionID: transaction?.key.id,
-            productID: transaction?.productID ?? verified.renewalInfo?.value.productId,
-            gracePeriodExpiresDate: kind == .gracePeriodStarted ? verified.renewalInfo?.value.gracePeriodExpiresDate : nil
+            productID: transaction?.productID ?? verified.renewalInfo?.value.productId ?? verified.notification.value.summary?.productId,
+            gracePeriodExpiresDate: kind == .gracePeriodStarted ? verified.renewalInfo?.value.gracePeriodExpiresDate : nil,
+            bundleID: transaction?.payload.bundleId == nil ? verified.bundleID : nil,
+            details: verified.details(of: kind)
         )
     }
 }

@@ -42,7 +42,7 @@ struct ReceiptReading {
                 continue
             }
             var content = entry.content
-            var isFamilyShared = content.inAppOwnershipType == .familyShared
+            var isPurchased = content.inAppOwnershipType?.isPurchase ?? true
             if let date = entry.cancellationDate {
                 let hints = (hints[transactionID] ?? []).filter { $0.cancellationDate?.wholeSeconds == date.wholeSeconds }
                 content.isUpgraded =
@@ -50,7 +50,7 @@ struct ReceiptReading {
                     || Self.isUpgrade(entry, at: date, among: purchases[contract] ?? [])
                 content.revocationDate = content.isUpgraded ? nil : date
                 content.revocationReason = content.isUpgraded ? nil : entry.cancellationReason
-                isFamilyShared = isFamilyShared || hints.contains { $0.inAppOwnershipType == .familyShared }
+                isPurchased = isPurchased && hints.allSatisfy { $0.inAppOwnershipType?.isPurchase ?? true }
             } else {
                 content.isUpgraded = entry.isUpgraded
             }
@@ -65,7 +65,7 @@ struct ReceiptReading {
                 content: content
             )
             facts.append(fact)
-            effects += fact.effects(isFamilyShared: isFamilyShared)
+            effects += fact.effects(isPurchased: isPurchased)
         }
     }
 

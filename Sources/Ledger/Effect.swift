@@ -1,5 +1,6 @@
 package import AppStore
 package import FoundationEssentials
+package import StrictJSON
 
 /// Something that happened to a customer; recorded once, however often it is delivered.
 package struct Effect: Sendable {
@@ -13,6 +14,10 @@ package struct Effect: Sendable {
     package let vouchedBundleID: String?
     /// The end of the grace period that the effect tells of.
     package let gracePeriodExpiresDate: Timestamp?
+    /// The app; nil when the effect's transaction names it.
+    package let bundleID: String?
+    /// What only the effect says: identifiers, dates and counts, without nulls. Never a user: appstore.forget does not look there.
+    package let details: JSONObject?
 
     package init(
         key: EffectKey,
@@ -21,7 +26,9 @@ package struct Effect: Sendable {
         transactionID: String?,
         productID: String?,
         vouchedBundleID: String? = nil,
-        gracePeriodExpiresDate: Timestamp? = nil
+        gracePeriodExpiresDate: Timestamp? = nil,
+        bundleID: String? = nil,
+        details: JSONObject? = nil
     ) {
         self.key = key
         self.occurredAt = occurredAt
@@ -30,6 +37,8 @@ package struct Effect: Sendable {
         self.productID = productID
         self.vouchedBundleID = vouchedBundleID
         self.gracePeriodExpiresDate = gracePeriodExpiresDate
+        self.bundleID = bundleID
+        self.details = details
     }
 }
 
@@ -38,8 +47,8 @@ package struct EffectKey: Hashable, Comparable, Sendable {
     package let environment: AppStoreEnvironment
     package let kind: EffectKind
     /// For a grant: the purchase (``Charge/purchase``). For a refund: the purchase and its revocationDate, instead of which the merge gives it
-    /// a number. For a revocation: the transaction and its date. For a found status: contract, status and period. For all others: the
-    /// notificationUUID in lower case.
+    /// a number. For a revocation: the transaction and its date. For seats: the transaction and how many of its seats were refunded. For a
+    /// found status: contract, status and period. For all others: the notificationUUID in lower case.
     package let subject: String
 
     package init(environment: AppStoreEnvironment, kind: EffectKind, subject: String) {
@@ -73,7 +82,9 @@ package struct EffectKind: RawRepresentable, Hashable, Sendable {
     package static let granted = EffectKind("granted")
     /// A purchase was refunded.
     package static let refunded = EffectKind("refunded")
-    /// Family sharing of a purchase ended.
+    /// Seats of a group were refunded; the others stay.
+    package static let seatsRefunded = EffectKind("seats_refunded")
+    /// Access to a purchase ended and no money was given back: it is no longer shared or assigned.
     package static let revoked = EffectKind("revoked")
 
     package static let willRenew = EffectKind("will_renew")
@@ -92,4 +103,21 @@ package struct EffectKind: RawRepresentable, Hashable, Sendable {
     package static let refundReversed = EffectKind("refund_reversed")
     /// Apple's answer to a question said that a subscription has ended, is not paid or was revoked, and no notification had.
     package static let statusFound = EffectKind("status_found")
+
+    /// Apple took back seats that the developer's server had claimed for members of a group.
+    package static let seatsUnclaimed = EffectKind("seats_unclaimed")
+    /// The purchaser of a group added seats, or chose how many will renew.
+    package static let seatsChanged = EffectKind("seats_changed")
+    /// A parent took back the consent to the app's use.
+    package static let consentRescinded = EffectKind("consent_rescinded")
+    /// A token for purchases outside the App Store was created, or has to be reported.
+    package static let externalPurchaseToken = EffectKind("external_purchase_token")
+    package static let priceChanged = EffectKind("price_changed")
+    package static let metadataUpdated = EffectKind("metadata_updated")
+    /// A subscription moved to the Advanced Commerce API.
+    package static let migrated = EffectKind("migrated")
+    /// A request to extend many subscriptions is done.
+    package static let extensionCompleted = EffectKind("extension_completed")
+    /// One of many subscriptions could not be extended.
+    package static let extensionFailed = EffectKind("extension_failed")
 }

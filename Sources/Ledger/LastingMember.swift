@@ -25,7 +25,7 @@ package enum LastingMember: String, CaseIterable, Sendable {
         case .subscriptionGroupIdentifier: payload.subscriptionGroupIdentifier != nil
         case .quantity: payload.quantity != nil
         case .originalPurchaseDate: payload.originalPurchaseDate != nil
-        case .price: payload.price != nil
+        case .price: payload.price != nil || payload.multiSeatInfo?.total != nil
         case .currency: payload.currency != nil
         case .storefront: payload.storefront != nil
         case .storefrontID: payload.storefrontId != nil

@@ -75,8 +75,7 @@ package struct ReceiptFact: Charge, Sendable {
 
     /// Whether the charge belongs to a contract.
     package var isSubscription: Bool {
-        content.productType == .autoRenewableSubscription
-            || (content.productType == nil && (content.webOrderLineItemID != nil || content.expiresDate != nil))
+        content.productType?.isSubscription ?? (content.webOrderLineItemID != nil || content.expiresDate != nil)
     }
 
     package var isConsumable: Bool { content.productType == .consumable }

@@ -31,11 +31,26 @@ package struct TransactionFact: Charge, Sendable {
 
     /// Whether the charge belongs to a contract.
     package var isSubscription: Bool {
-        payload.type == .autoRenewableSubscription || (payload.type == nil && payload.webOrderLineItemId != nil)
+        payload.type?.isSubscription
+            ?? (payload.webOrderLineItemId != nil || (payload.expiresDate != nil && payload.subscriptionGroupIdentifier != nil))
     }
 
-    /// Whether the user has it through the purchase of another family member.
-    package var isFamilyShared: Bool { payload.inAppOwnershipType == .familyShared }
+    /// Whether the customer paid for it; else it is shared, assigned, or theirs in a way that this version does not know.
+    package var isPurchased: Bool { payload.inAppOwnershipType?.isPurchase ?? true }
+
+    /// Whether its revocation, if it has one, gave money back.
+    package var isRefund: Bool { isPurchased && payload.revocationType?.isRefund ?? true }
+
+    /// What was paid, in thousandths of the currency's unit; see `appstoreserverapi/transactionmultiseatinfo`.
+    ///
+    /// Of seats of a group it is the sum of their tiers, since `price` is then the average for one seat, rounded. Without readable tiers that
+    /// average counts for each seat. Several of any other product have one price together.
+    package var price: Int64? {
+        if let total = payload.multiSeatInfo?.total { return total }
+        guard isSubscription, let price = payload.price, let quantity = payload.quantity, quantity > 1 else { return payload.price }
+        let (product, overflow) = price.multipliedReportingOverflow(by: Int64(quantity))
+        return overflow ? price : product
+    }
 
     package var isConsumable: Bool { payload.type == .consumable }
 

@@ -78,8 +78,7 @@ package struct TransactionRegister: Sendable {
 
     /// Whether it is a period of an auto-renewable subscription: the type says so or, as long as no type is known, other members.
     package var isSubscription: Bool {
-        if let productType { return productType == .autoRenewableSubscription }
-        return signed?.isSubscription ?? receipt?.isSubscription ?? false
+        productType?.isSubscription ?? signed?.isSubscription ?? receipt?.isSubscription ?? false
     }
 
     /// The number of the purchase, by the type that is known; like all constants from the JWS half if there is one.

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Ledger
 import Postgres
 import SQL
+import StrictJSON
 
 /// The transactions and contracts that a batch changed in one environment, and its effects there; see `appstore.apply_facts`.
 struct BatchApplication {
@@ -79,7 +80,9 @@ struct BatchApplication {
             effectTransactionIDs: entries.map(\.effect.transactionID),
             productIDs: entries.map(\.effect.productID),
             vouchedBundleIDs: entries.map(\.effect.vouchedBundleID),
-            gracePeriodExpiresDates: entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) }
+            gracePeriodExpiresDates: entries.map { $0.effect.gracePeriodExpiresDate.map(PostgresTimestamp.init) },
+            bundleIDs: entries.map(\.effect.bundleID),
+            details: entries.map { $0.effect.details.map { JSONText(JSONSerializer.text($0)) } }
         )
     }
 

@@ -25,7 +25,7 @@ enum ContractMerge {
             priceIncreaseStatus: renewals.map(\.?.priceIncreaseStatus?.rawValue),
             gracePeriodExpiresDate: renewals.map { PostgresTimestamp($0?.gracePeriodExpiresDate) },
             renewalDate: renewals.map { PostgresTimestamp($0?.renewalDate) },
-            renewalPrice: renewals.map(\.?.renewalPrice),
+            renewalPrice: renewals.map(\.?.price),
             renewalCurrency: renewals.map(\.?.currency),
             renewalOfferType: renewals.map(\.?.offerType?.rawValue),
             renewalOfferIdentifier: renewals.map(\.?.offerIdentifier),
@@ -37,8 +37,20 @@ enum ContractMerge {
             renewalAppTransactionID: renewals.map(\.?.appTransactionId),
             renewalBillingPlanType: renewals.map(\.?.renewalBillingPlanType?.rawValue),
             renewalSignedDate: facts.map { PostgresTimestamp($0?.version.signedDate) },
-            renewalHash: facts.map(\.?.version.hash)
+            renewalHash: facts.map(\.?.version.hash),
+            renewalQuantity: renewals.map(\.?.renewalQuantity),
+            renewalCommitmentInfo: renewals.map { $0?.commitmentInfo?.document }
         )
+    }
+}
+
+extension JWSRenewalInfoDecodedPayload {
+    /// What the renewal will cost: as ``TransactionFact/price``.
+    fileprivate var price: Int64? {
+        if let total = multiSeatInfo?.total { return total }
+        guard let renewalPrice, let renewalQuantity, renewalQuantity > 1 else { return renewalPrice }
+        let (product, overflow) = renewalPrice.multipliedReportingOverflow(by: Int64(renewalQuantity))
+        return overflow ? renewalPrice : product
     }
 }
 

@@ -43,6 +43,9 @@ enum TransactionMerge {
             // The versions, the receipt half alone, and the columns that join by themselves.
             signedDate: rows.dates { $0.register.signed?.version.signedDate },
             payloadHash: rows.map { $0.register.signed?.version.hash },
+            multiSeatInfo: rows.map { $0.payload?.multiSeatInfo?.document },
+            commitmentInfo: rows.map { $0.payload?.commitmentInfo?.document },
+            additionalTransactionReason: rows.map { $0.payload?.additionalTransactionReason?.rawValue },
             receiptDate: rows.dates { $0.receipt?.version.signedDate },
             receiptHash: rows.map { $0.receipt?.version.hash },
             receiptExpiresDate: rows.dates { $0.receipt?.content.expiresDate },

@@ -70,7 +70,7 @@ extension TransactionRow {
     var storefrontID: String? { lasting(.storefrontID) { $0.storefrontId } }
     var transactionReason: String? { lasting(.transactionReason) { $0.transactionReason?.rawValue } }
     var currency: String? { lasting(.currency) { $0.currency } }
-    var price: Int64? { lasting(.price) { $0.price } }
+    var price: Int64? { lasting(.price).flatMap(\.price) }
     var appTransactionID: String? { lasting(.appTransactionID) { $0.appTransactionId } }
     var inAppOwnershipType: String? {
         lasting(.inAppOwnershipType, { $0.inAppOwnershipType?.rawValue }, { $0.inAppOwnershipType?.rawValue })
@@ -86,12 +86,15 @@ extension TransactionRow {
         _ ofJWS: (JWSTransactionDecodedPayload) -> Value?,
         _ ofReceipts: (ReceiptHalf) -> Value? = { _ in nil }
     ) -> Value? {
-        if let signed = register.signed {
-            if let value = ofJWS(signed.payload) { return value }
-            if let fact = register.lasting[member] { return ofJWS(fact.payload) }
-        }
+        if let fact = lasting(member) { return ofJWS(fact.payload) }
         guard let receipts = register.receipt, register.signed == nil || member.isIn(receipts) else { return nil }
         return ofReceipts(receipts)
+    }
+
+    /// The newest JWS that has the member.
+    private func lasting(_ member: LastingMember) -> TransactionFact? {
+        guard let signed = register.signed else { return nil }
+        return member.isIn(signed.payload) ? signed : register.lasting[member]
     }
 }
 

@@ -127,6 +127,7 @@ extension OutcomeLabels {
         transactionID = labels.transactionID
         originalTransactionID = labels.originalTransactionID
         oddMembers = labels.oddMembers
+        unknownValues = labels.unknownValues
     }
 }
 

@@ -7,6 +7,7 @@
 -- which the worker has folded by the same rules.
 --
 -- Where one of the two lacks a member that cannot change and that the other has, appstore.join_constants joins these members (flag.joined).
+-- The same JWS again gives what an earlier release did not read (flag.same_jws).
 -- A type that another statement has may make a purchase of another number: appstore.with_type.
 --
 -- One statement merges both halves in one pass in key order: with two passes, two batches that meet would lock rows in different orders.
@@ -26,7 +27,8 @@
 -- list state:
 --   expires_date timestamptz, revocation_date timestamptz, revocation_reason integer, is_upgraded boolean
 -- list jws:
---   revocation_type text, revocation_percentage integer, signed_date timestamptz, payload_hash bytea
+--   revocation_type text, revocation_percentage integer, signed_date timestamptz, payload_hash bytea, multi_seat_info jsonb,
+--   commitment_info jsonb, additional_transaction_reason text
 -- list receipt:
 --   receipt_date timestamptz, receipt_hash bytea, receipt_expires_date timestamptz, receipt_revocation_date timestamptz,
 --   receipt_revocation_reason integer, receipt_is_upgraded boolean
@@ -34,9 +36,10 @@
 --   period_no uuid, is_subscription boolean, app_account_token uuid, first_signed_date timestamptz, first_token uuid,
 --   first_token_signed_date timestamptz, first_token_hash bytea, known jsonb
 INSERT INTO appstore.transactions AS t (
-    environment, transaction_id, {constant lasting of_any_receipt state jws receipt single}, order_no
+    environment, transaction_id, {constant lasting of_any_receipt state jws receipt single}, order_no, is_purchased
 )
-SELECT u.*, u.period_no -- the value that derive_ledger gives a renewal, which saves a second write of the row
+SELECT u.*, u.period_no, -- the value that derive_ledger gives a renewal, which saves a second write of the row
+       appstore.is_purchase(u.in_app_ownership_type)
 FROM (
     SELECT unnest(:environment::appstore.environment[]) AS environment, unnest(:transaction_id::text[] COLLATE "C") AS transaction_id,
            {constant lasting of_any_receipt state jws receipt single: unnest(:%name::%type[]) AS %name}
@@ -44,18 +47,19 @@ FROM (
 ORDER BY u.environment, u.transaction_id
 ON CONFLICT (environment, transaction_id) DO UPDATE
 SET (
-    {constant lasting of_any_receipt state jws receipt single}, left_contract, token_changed, left_token
+    {constant lasting of_any_receipt state jws receipt single}, left_contract, is_purchased, token_changed, left_token
 ) = (
     SELECT -- Constants: those of the newest JWS, or of the newest receipt as long as there is no JWS.
            {constant: CASE WHEN flag.newer_constants THEN excluded.%name ELSE t.%name END},
-           {lasting: CASE WHEN flag.is_joined THEN (flag.joined).%name WHEN flag.newer_constants THEN excluded.%name ELSE t.%name END},
+           {lasting: CASE WHEN flag.is_joined THEN (flag.joined).%name WHEN flag.same_jws THEN coalesce(excluded.%name, t.%name)
+                          WHEN flag.newer_constants THEN excluded.%name ELSE t.%name END},
            -- Constants that only some forms of a receipt have: without a JWS, a value of any receipt is kept.
            {of_any_receipt: CASE WHEN flag.is_joined THEN (flag.joined).%name WHEN flag.newer_jws THEN excluded.%name
                                  WHEN flag.no_jws THEN greatest(t.%name, excluded.%name) ELSE t.%name END},
            -- State: that of the later half.
            {state: CASE WHEN flag.newer_state THEN excluded.%name ELSE t.%name END},
            -- The JWS half, and the refunded part of the price, which no receipt holds; the receipt half.
-           {jws: CASE WHEN flag.newer_jws THEN excluded.%name ELSE t.%name END},
+           {jws: CASE WHEN flag.newer_jws OR flag.same_jws THEN excluded.%name ELSE t.%name END},
            {receipt: CASE WHEN flag.newer_receipt THEN excluded.%name ELSE t.%name END},
            CASE WHEN flag.is_joined THEN (flag.joined).period_no
                 WHEN flag.no_jws AND (t.product_type, t.is_subscription) IS DISTINCT FROM (excluded.product_type, excluded.is_subscription)
@@ -64,11 +68,11 @@ SET (
                 WHEN flag.newer_constants THEN excluded.period_no ELSE t.period_no END,
            -- Its type says whether it is a subscription; without one, any receipt.
            CASE WHEN flag.is_joined THEN (flag.joined).is_subscription
-                WHEN flag.newer_jws THEN excluded.is_subscription
-                WHEN flag.no_jws THEN coalesce(greatest(t.product_type, excluded.product_type) = 'Auto-Renewable Subscription',
-                                               t.is_subscription OR excluded.is_subscription)
+                WHEN flag.newer_jws OR flag.same_jws THEN excluded.is_subscription
+                WHEN flag.no_jws THEN appstore.is_subscription(greatest(t.product_type, excluded.product_type),
+                                                               t.is_subscription OR excluded.is_subscription)
                 ELSE t.is_subscription END,
-           -- Without a JWS, the token is the first one. The same JWS again gives a token that an earlier release did not take for one.
+           -- Without a JWS, the token is the first one.
            CASE WHEN flag.newer_jws OR flag.same_jws THEN excluded.app_account_token
                 WHEN flag.no_jws AND flag.earlier_token THEN excluded.first_token ELSE t.app_account_token END,
            -- The earliest signed fact of either half.
@@ -85,44 +89,49 @@ SET (
            -- The contract that the transaction leaves is kept, because its access must be derived again.
            CASE WHEN flag.newer_constants AND excluded.original_transaction_id <> t.original_transaction_id
                 THEN t.original_transaction_id ELSE t.left_contract END,
+           flag.is_purchased,
            flag.token_changed,
            CASE WHEN flag.token_changed THEN t.first_token END
     FROM (
-        SELECT gap.*,
+        SELECT owned.*,
                -- greatest ignores nulls.
-               (gap.newer_jws AND coalesce(excluded.signed_date >= greatest(t.receipt_date, excluded.receipt_date), true))
-               OR (gap.newer_receipt AND coalesce(excluded.receipt_date > greatest(t.signed_date, excluded.signed_date), true))
+               (owned.newer_jws AND coalesce(excluded.signed_date >= greatest(t.receipt_date, excluded.receipt_date), true))
+               OR (owned.newer_receipt AND coalesce(excluded.receipt_date > greatest(t.signed_date, excluded.signed_date), true))
                    AS newer_state,
-               (gap.earlier_token AND excluded.first_token IS DISTINCT FROM t.first_token)
-               OR t.is_purchased <> (CASE WHEN gap.is_joined THEN (gap.joined).in_app_ownership_type
-                                          WHEN gap.newer_jws THEN excluded.in_app_ownership_type
-                                          WHEN gap.no_jws THEN greatest(t.in_app_ownership_type, excluded.in_app_ownership_type)
-                                          ELSE t.in_app_ownership_type END IS DISTINCT FROM 'FAMILY_SHARED')
-               OR t.purchase_date <> CASE WHEN gap.is_joined THEN (gap.joined).purchase_date
-                                          WHEN gap.newer_constants THEN excluded.purchase_date ELSE t.purchase_date END
-               OR gap.newer_constants AND (excluded.product_id, excluded.bundle_id) <> (t.product_id, t.bundle_id) AS token_changed
+               (owned.earlier_token AND excluded.first_token IS DISTINCT FROM t.first_token)
+               OR t.is_purchased <> owned.is_purchased
+               OR t.purchase_date <> CASE WHEN owned.is_joined THEN (owned.joined).purchase_date
+                                          WHEN owned.newer_constants THEN excluded.purchase_date ELSE t.purchase_date END
+               OR owned.newer_constants AND (excluded.product_id, excluded.bundle_id) <> (t.product_id, t.bundle_id) AS token_changed
         FROM (
-            SELECT half.*, half.newer_jws OR (half.newer_receipt AND t.signed_date IS NULL) AS newer_constants,
-                   CASE WHEN half.is_joined THEN appstore.join_constants(t, excluded) END AS joined
+            SELECT gap.*, appstore.is_purchase(CASE WHEN gap.is_joined THEN (gap.joined).in_app_ownership_type
+                                                    WHEN gap.newer_jws THEN excluded.in_app_ownership_type
+                                                    WHEN gap.no_jws THEN greatest(t.in_app_ownership_type, excluded.in_app_ownership_type)
+                                                    ELSE t.in_app_ownership_type END) AS is_purchased
             FROM (
-                SELECT appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash) AS newer_jws,
-                       appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash) AS newer_receipt,
-                       excluded.first_token IS NOT NULL
-                       AND (t.first_token IS NULL
-                            OR appstore.is_newer(
-                                coalesce(t.first_token_signed_date, t.signed_date), coalesce(t.first_token_hash, t.payload_hash),
-                                coalesce(excluded.first_token_signed_date, excluded.signed_date),
-                                coalesce(excluded.first_token_hash, excluded.payload_hash))) AS earlier_token,
-                       t.signed_date IS NULL AND excluded.signed_date IS NULL AS no_jws,
-                       excluded.signed_date = t.signed_date AND excluded.payload_hash = t.payload_hash AS same_jws,
-                       (t.signed_date IS NOT NULL OR excluded.signed_date IS NOT NULL)
-                       AND (t.known IS NOT NULL OR excluded.known IS NOT NULL
-                            OR CASE WHEN appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash)
-                                    THEN appstore.lacks_constants(excluded, t) ELSE appstore.lacks_constants(t, excluded) END) AS is_joined
+                SELECT half.*, half.newer_jws OR half.same_jws OR (half.newer_receipt AND t.signed_date IS NULL) AS newer_constants,
+                       CASE WHEN half.is_joined THEN appstore.join_constants(t, excluded) END AS joined
+                FROM (
+                    SELECT appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash) AS newer_jws,
+                           coalesce((excluded.signed_date, excluded.payload_hash) = (t.signed_date, t.payload_hash), false) AS same_jws,
+                           appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash) AS newer_receipt,
+                           excluded.first_token IS NOT NULL
+                           AND (t.first_token IS NULL
+                                OR appstore.is_newer(
+                                    coalesce(t.first_token_signed_date, t.signed_date), coalesce(t.first_token_hash, t.payload_hash),
+                                    coalesce(excluded.first_token_signed_date, excluded.signed_date),
+                                    coalesce(excluded.first_token_hash, excluded.payload_hash))) AS earlier_token,
+                           t.signed_date IS NULL AND excluded.signed_date IS NULL AS no_jws,
+                           (t.signed_date IS NOT NULL OR excluded.signed_date IS NOT NULL)
+                           AND (t.known IS NOT NULL OR excluded.known IS NOT NULL
+                                OR CASE WHEN appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_date, t.payload_hash)
+                                        THEN appstore.lacks_constants(excluded, t) ELSE appstore.lacks_constants(t, excluded) END) AS is_joined
+                    OFFSET 0
+                ) AS half
                 OFFSET 0
-            ) AS half
+            ) AS gap
             OFFSET 0
-        ) AS gap
+        ) AS owned
         OFFSET 0
     ) AS flag
 )
@@ -131,7 +140,9 @@ WHERE appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_da
    OR appstore.is_newer(excluded.receipt_date, excluded.receipt_hash, t.receipt_date, t.receipt_hash)
    OR excluded.first_signed_date < t.first_signed_date
    OR (excluded.signed_date = t.signed_date AND excluded.payload_hash = t.payload_hash
-       AND excluded.app_account_token IS DISTINCT FROM t.app_account_token)
+       AND ((excluded.app_account_token, excluded.multi_seat_info, excluded.commitment_info, excluded.additional_transaction_reason)
+            IS DISTINCT FROM (t.app_account_token, t.multi_seat_info, t.commitment_info, t.additional_transaction_reason)
+            OR excluded.price <> t.price OR (t.known IS NULL AND excluded.is_subscription <> t.is_subscription)))
    OR (excluded.first_token IS NOT NULL
        AND (t.first_token IS NULL
             OR appstore.is_newer(

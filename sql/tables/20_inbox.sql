@@ -135,7 +135,8 @@ COMMENT ON COLUMN appstore.outcomes.notification_uuid IS
     'notificationUUID. Of a notification V1, which has none, and of a text that is no UUID, a version 5 UUID of the content or the text.';
 COMMENT ON COLUMN appstore.outcomes.odd_members IS
     'Members of genuine content that have another type than the program reads, at most 20, each by its path (transaction.price, items[].price) and '
-    'without its value. They counted as absent; where one was needed, the result is unhandled. Null where all could be read.';
+    'without its value. They counted as absent; where one was needed, the result is unhandled. Then values of Apple''s lists that the program does '
+    'not know, at most 20, percent-encoded (transaction.type=Subscription%20Bundle). They were kept. Null where there was neither.';
 -- What an operator asks for, oldest first; and what has aged, in the order in which it expires.
 CREATE INDEX outcomes_needing_attention ON appstore.outcomes (result, settled_at, event_id)
     WHERE result IN ('failed', 'rejected', 'unhandled', 'discarded');

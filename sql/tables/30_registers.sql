@@ -57,7 +57,7 @@ CREATE TABLE appstore.transactions (
     -- Derived.
     period_no                     uuid        NOT NULL,
     is_subscription               boolean     NOT NULL,
-    is_purchased                  boolean     NOT NULL GENERATED ALWAYS AS (in_app_ownership_type IS DISTINCT FROM 'FAMILY_SHARED') STORED,
+    is_purchased                  boolean     NOT NULL DEFAULT true,
     order_no                      uuid,
     token_changed                 boolean     NOT NULL DEFAULT false,
     left_token                    uuid,
@@ -73,12 +73,17 @@ CREATE TABLE appstore.transactions (
     left_contract                 text        COLLATE "C",
     is_later_copy                 boolean     NOT NULL DEFAULT false,
     known                         jsonb,
+    -- The JWS half alone.
+    multi_seat_info               jsonb,
+    commitment_info               jsonb,
+    additional_transaction_reason text        COLLATE "C",
     PRIMARY KEY (transaction_id, environment),
     CONSTRAINT transactions_first_not_after_last CHECK (first_signed_date <= greatest(signed_date, receipt_date)),
     CONSTRAINT transactions_first_token_whole CHECK (
         (first_token_signed_date IS NULL) = (first_token_hash IS NULL) AND (first_token_hash IS NULL OR first_token IS NOT NULL)
         AND (first_token IS NULL OR coalesce(first_token_hash, payload_hash) IS NOT NULL)),
     CONSTRAINT transactions_has_a_half CHECK (signed_date IS NOT NULL OR receipt_date IS NOT NULL),
+    CONSTRAINT transactions_only_purchased_are_bought CHECK (is_purchased = (coalesce(in_app_ownership_type, 'PURCHASED') = 'PURCHASED')),
     CONSTRAINT transactions_jws_half_whole CHECK ((signed_date IS NULL) = (payload_hash IS NULL)),
     CONSTRAINT transactions_receipt_half_whole CHECK (
         (receipt_date IS NULL) = (receipt_hash IS NULL)
@@ -109,25 +114,35 @@ COMMENT ON COLUMN appstore.transactions.app_account_token IS
 COMMENT ON COLUMN appstore.transactions.period_no IS
     'UUIDv8 of the purchase, which all transactions of one purchase have: of a period of a subscription, of the first transaction of what is kept, of '
     'a consumable. Its order number where no token pays for it.';
-COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null for family members.';
+COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null where it was not purchased.';
 COMMENT ON COLUMN appstore.transactions.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
-COMMENT ON COLUMN appstore.transactions.is_purchased IS 'False for what a family member shares.';
+COMMENT ON COLUMN appstore.transactions.is_purchased IS
+    'Whether the customer paid for it (appstore.is_purchase); else it is shared, assigned, or had in a way that this version does not know.';
 COMMENT ON COLUMN appstore.transactions.left_token IS 'See token_changed.';
 COMMENT ON COLUMN appstore.transactions.token_changed IS
-    'Between a merge and its derivation: the transaction names another order than before, or none any longer, or is no longer a family '
-    'member''s, or has another date, product or app; left_token is the order that it named before.';
+    'Between a merge and its derivation: the transaction names another order than before, or none any longer, or has become purchased, or has '
+    'another date, product or app; left_token is the order that it named before.';
 COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables; everything else gives access and so has a contract.';
 COMMENT ON COLUMN appstore.transactions.left_contract IS
     'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on '
     'the order of arrival and is not part of the state.';
 COMMENT ON COLUMN appstore.transactions.is_later_copy IS
-    'Derived: the ledger has an earlier transaction of the same purchase, by the numbers of their ids, which counts in reports. Those of family '
-    'members are compared with one another.';
+    'Derived: the ledger has an earlier transaction of the same purchase, by the numbers of their ids, which counts in reports. Those that were '
+    'not purchased are compared with one another.';
 COMMENT ON COLUMN appstore.transactions.known IS
     'Where the newest JWS lacks members that cannot change and are known, a member for each, by its column: [signed_date in milliseconds, '
     'payload_hash] of the newest JWS that has it, null where only receipts have it. Null in most transactions. Such members are product_type, '
     'in_app_ownership_type, subscription_group_identifier, quantity, original_purchase_date, price, currency, storefront, storefront_id, '
     'transaction_reason, offer_type, offer_identifier, offer_discount_type, offer_period and app_transaction_id.';
+COMMENT ON COLUMN appstore.transactions.price IS
+    'What was paid, in thousandths of the currency; of seats of a group the sum of their tiers, since Apple''s price is then the average of a seat.';
+COMMENT ON COLUMN appstore.transactions.multi_seat_info IS
+    'Apple''s multiSeatInfo, of seats of a group: invitationManagement, priceTiers, revokedSeatQuantity. Who was assigned a seat has the purchaser''s.';
+COMMENT ON COLUMN appstore.transactions.commitment_info IS
+    'Apple''s commitmentInfo, of a subscription that is charged monthly for a year: billingPeriodNumber, totalBillingPeriods, commitmentExpiresDate, '
+    'commitmentPrice.';
+COMMENT ON COLUMN appstore.transactions.additional_transaction_reason IS
+    'Why the period has several transactions: SEAT_ADDITION. All of them have it, also the first one.';
 -- The current period of a contract, and its history. With all columns of the order: a sort would read every charge of the contract.
 CREATE INDEX transactions_by_contract ON appstore.transactions
     (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);

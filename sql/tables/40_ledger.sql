@@ -159,6 +159,16 @@ CREATE TABLE appstore.contracts (
     revoked_at                     timestamptz,
     access_until                   timestamptz,
     is_unowned                     boolean     NOT NULL DEFAULT false,
+    -- Of the register.
+    renewal_quantity               integer,
+    renewal_commitment_info        jsonb,
+    -- Derived.
+    seats_bought                   integer,
+    seats_added                    integer,
+    seats_revoked                  integer,
+    commitment_until               timestamptz,
+    commitment_payments_left       integer,
+    commitment_will_renew          boolean,
     PRIMARY KEY (original_transaction_id, environment),
     CONSTRAINT contracts_register_whole CHECK ((renewal_signed_date IS NULL) = (renewal_hash IS NULL)),
     CONSTRAINT contracts_current_whole CHECK ((current_transaction_id IS NULL) = (current_period_start IS NULL))
@@ -172,7 +182,23 @@ COMMENT ON COLUMN appstore.contracts.auto_renew_status IS '1 renews, 0 does not.
 COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the register, with renewal_hash; null while nothing is known.';
 COMMENT ON COLUMN appstore.contracts.renewal_hash IS 'Hash of the statement, which breaks ties of renewal_signed_date.';
 COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
-COMMENT ON COLUMN appstore.contracts.will_renew IS 'Whether the subscription renews; null while it is unknown.';
+COMMENT ON COLUMN appstore.contracts.will_renew IS
+    'Whether the next period will be charged; null while it is unknown. In a commitment it is, also when the customer wants no other one.';
+COMMENT ON COLUMN appstore.contracts.renewal_price IS
+    'What the renewal will cost, in thousandths of the currency; of seats of a group the sum of their tiers.';
+COMMENT ON COLUMN appstore.contracts.renewal_quantity IS 'How many seats of a group will be renewed.';
+COMMENT ON COLUMN appstore.contracts.renewal_commitment_info IS
+    'Apple''s commitmentInfo of the renewal info, about the commitment after this one: commitmentAutoRenewProductId, commitmentAutoRenewStatus, '
+    'commitmentRenewalBillingPlanType, commitmentRenewalDate, commitmentRenewalPrice.';
+COMMENT ON COLUMN appstore.contracts.seats_bought IS
+    'Seats that were bought for the current period, with those that were added and those that were refunded since; null where it is no group''s, and '
+    'of a member.';
+COMMENT ON COLUMN appstore.contracts.seats_added IS 'Those of seats_bought that were added in the period.';
+COMMENT ON COLUMN appstore.contracts.seats_revoked IS 'Those of seats_bought that Apple refunded.';
+COMMENT ON COLUMN appstore.contracts.commitment_until IS
+    'Until when the customer has committed to pay by the month; null without a commitment.';
+COMMENT ON COLUMN appstore.contracts.commitment_payments_left IS 'How many months of the commitment are not charged yet.';
+COMMENT ON COLUMN appstore.contracts.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';
 COMMENT ON COLUMN appstore.contracts.started_at IS 'purchaseDate of its first transaction.';
 COMMENT ON COLUMN appstore.contracts.current_transaction_id IS
     'The first transaction of the current purchase: the latest one, or the one before it where that still runs and the latest was upgraded, refunded '
@@ -205,7 +231,9 @@ CREATE TABLE appstore.effect_log (
     user_id                 text        COLLATE "C",
     vouched_bundle_id       text        COLLATE "C",
     grace_period_expires_date timestamptz,
-    restated_date           timestamptz
+    restated_date           timestamptz,
+    bundle_id               text        COLLATE "C",
+    details                 jsonb
 );
 COMMENT ON TABLE appstore.effect_log IS
     'Each thing that happened to a customer, once. Append-only: environment, kind and subject are the identity, other columns are as of the commit. '
@@ -220,13 +248,16 @@ COMMENT ON COLUMN appstore.effect_log.order_no IS
 COMMENT ON COLUMN appstore.effect_log.user_id IS 'The owner at the commit; a later owner does not change it.';
 COMMENT ON COLUMN appstore.effect_log.subject IS
     'The identity of what happened: a purchase, a refund of it by its number (0 is the first, 1 the one after the first reversal), a transaction, a '
-    'notificationUUID.';
+    'transaction and how many of its seats are revoked, a notificationUUID.';
 COMMENT ON COLUMN appstore.effect_log.restated_date IS
     'Of a refund the latest other revocationDate that Apple has given for it; null in almost all.';
 COMMENT ON COLUMN appstore.effect_log.vouched_bundle_id IS
     'The app whose shared secret alone authenticates the effect (Notifications V1); null where Apple''s signature or answer does.';
 COMMENT ON COLUMN appstore.effect_log.grace_period_expires_date IS
     'Of the start of a grace period, or of a found status that tells of one: its end, which the register of the renewal keeps for the latest only.';
+COMMENT ON COLUMN appstore.effect_log.bundle_id IS 'The app, where no transaction of the effect names it; else null.';
+COMMENT ON COLUMN appstore.effect_log.details IS
+    'What only this notification says: identifiers, dates and counts, by kind; never a user. Null where it says nothing else.';
 CREATE INDEX effect_log_with_grace ON appstore.effect_log (original_transaction_id) WHERE grace_period_expires_date IS NOT NULL;
 CREATE INDEX effect_log_by_contract ON appstore.effect_log (original_transaction_id, occurred_at);
 CREATE INDEX effect_log_refunds ON appstore.effect_log (transaction_id) WHERE kind = 'refunded';

@@ -14,7 +14,8 @@ INSERT INTO appstore.call_kinds (kind, source) VALUES
     ('transaction_info', 'transaction_info'), ('transaction_history', 'transaction_info'), ('refund_history', 'transaction_info'),
     ('order_lookup', 'transaction_info'), ('subscription_statuses', 'subscription_status'), ('app_transaction', 'app_transaction'),
     ('set_app_account_token', NULL), ('finish_transaction', NULL), ('extend_renewal_date', NULL), ('extend_for_all', NULL),
-    ('extend_status', NULL), ('test_notification', NULL), ('test_status', NULL);
+    ('extend_status', NULL), ('test_notification', NULL), ('test_status', NULL),
+    ('customer_groups', NULL), ('group_members', NULL), ('seat_info', NULL);
 
 CREATE TABLE appstore.outbox (
     call_id           bigint      NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,6 +1,6 @@
 CREATE OR REPLACE VIEW appstore.effects AS
 SELECT e.effect_id, e.environment, e.kind, e.subject, e.event_id, e.occurred_at, e.recorded_at, e.original_transaction_id, e.transaction_id,
-       e.product_id, t.order_no, e.user_id, e.vouched_bundle_id, e.restated_date
+       e.product_id, t.order_no, e.user_id, e.vouched_bundle_id, e.restated_date, e.bundle_id, e.details
 FROM appstore.effect_log AS e
 LEFT JOIN LATERAL (
     SELECT t.order_no FROM appstore.transactions AS t
@@ -20,3 +20,6 @@ COMMENT ON COLUMN appstore.effects.order_no IS
 COMMENT ON COLUMN appstore.effects.restated_date IS
     'Of a refund the latest other revocationDate that Apple has given for it: it is one refund; null in almost all.';
 COMMENT ON COLUMN appstore.effects.user_id IS 'The owner when it was stored; a later owner does not change it.';
+COMMENT ON COLUMN appstore.effects.bundle_id IS 'The app, where no transaction of the effect names it; else null.';
+COMMENT ON COLUMN appstore.effects.details IS
+    'What only this notification says: identifiers, dates and counts, by kind; never a user. Null where it says nothing else.';

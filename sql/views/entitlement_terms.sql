@@ -8,7 +8,7 @@ SELECT m.environment, m.user_id, m.product_id, coalesce(p.entitlement, m.product
            WHEN term.until IS NULL THEN 'duration_unknown'
            WHEN (m.revoked_at IS NOT NULL AND (m.current_period_end IS NULL OR term.until < m.current_period_end))
                 OR (m.status = 5 AND m.renewal_signed_date >= c.first_signed_date)
-               THEN CASE WHEN c.is_upgraded THEN 'upgraded' WHEN c.is_purchased THEN 'refunded' ELSE 'revoked' END
+               THEN CASE WHEN c.is_upgraded THEN 'upgraded' WHEN c.is_purchased AND appstore.is_refund(c.revocation_type) THEN 'refunded' ELSE 'revoked' END
            WHEN m.status IN (3, 4) AND greatest(m.renewal_signed_date, l.stated_at) >= c.first_signed_date THEN 'billing_retry'
            ELSE 'expired'
        END AS why_ended,
@@ -40,7 +40,7 @@ COMMENT ON COLUMN appstore.entitlement_terms.until IS
     'The end by Apple''s facts: infinity where it does not end; null while the purchase or its duration is unknown.';
 COMMENT ON COLUMN appstore.entitlement_terms.grace_from IS 'From when access is a grace period.';
 COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS
-    'The reason once it has ended: expired, billing_retry, refunded, revoked (of a family member), upgraded, duration_unknown (a non-renewing '
+    'The reason once it has ended: expired, billing_retry, refunded, revoked (without a refund: no longer shared or assigned), upgraded, duration_unknown (a non-renewing '
     'product that appstore.products does not list), purchase_unknown.';
 COMMENT ON COLUMN appstore.entitlement_terms.entitlement IS 'The name in appstore.products, else the product''s.';
 COMMENT ON COLUMN appstore.entitlement_terms.active_until IS

@@ -20,14 +20,28 @@ FROM (
     -- A purchase that no token pays has an order of its own. Its first transaction represents it, as in appstore.purchase.
     SELECT t.environment, t.period_no AS order_no, NULL::text AS user_id, NULL::text AS product_id, NULL::text AS bundle_id,
            NULL::timestamptz AS ordered_at,
-           (SELECT CASE WHEN s.revocation_date IS NULL THEN 'paid' WHEN s.revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
+           (SELECT CASE WHEN s.revocation_date IS NULL OR s.revocation_type NOT IN ('REFUND_FULL', 'REFUND_PRORATED')
+                             OR seats.parts > 1 AND NOT seats.are_revoked
+                            THEN CASE WHEN seats.revoked > 0 THEN 'partly_refunded' ELSE 'paid' END
+                        WHEN s.revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
             FROM appstore.transactions AS s
             WHERE s.period_no = t.period_no AND s.environment = t.environment AND s.is_purchased
             ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC, s.transaction_id DESC
             LIMIT 1) AS status,
            NULL::text AS reason, t.period_no, t.transaction_id, t.original_transaction_id, t.web_order_line_item_id,
-           t.product_id AS paid_product_id, t.bundle_id AS paid_bundle_id, t.purchase_date AS paid_at, t.quantity, t.price, t.currency
+           t.product_id AS paid_product_id, t.bundle_id AS paid_bundle_id, t.purchase_date AS paid_at,
+           coalesce(seats.quantity, t.quantity) AS quantity, coalesce(seats.price, t.price) AS price, t.currency
     FROM appstore.transactions AS t
+    LEFT JOIN LATERAL (
+        -- Seats that were added in the period count together.
+        SELECT sum(s.quantity)::integer AS quantity, sum(s.price)::bigint AS price, count(*) AS parts,
+               bool_and(s.revocation_date IS NOT NULL) AS are_revoked,
+               sum(CASE WHEN s.revocation_date IS NOT NULL AND coalesce(s.revocation_type, 'REFUND_FULL') IN ('REFUND_FULL', 'REFUND_PRORATED')
+                        THEN s.quantity ELSE (s.multi_seat_info ->> 'revokedSeatQuantity')::integer END) AS revoked
+        FROM appstore.transactions AS s
+        WHERE t.multi_seat_info IS NOT NULL AND s.period_no = t.period_no AND s.environment = t.environment AND s.is_purchased
+          AND (s.transaction_id = t.transaction_id OR s.additional_transaction_reason IS NOT NULL)
+    ) AS seats ON true
     WHERE t.order_no = t.period_no AND t.is_purchased AND NOT t.is_later_copy
 ) AS o;
 COMMENT ON VIEW appstore.orders IS

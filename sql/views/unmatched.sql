@@ -20,7 +20,7 @@ CROSS JOIN LATERAL (
     FROM (
         -- As appstore.purchase, for all purchases of the contract at once.
         SELECT t.transaction_id, t.order_no, t.period_no, t.first_token, t.product_id, t.bundle_id, t.purchase_date, t.is_later_copy,
-               first_value(appstore.paid_status(t.revocation_date, t.revocation_percentage)) OVER newest AS status
+               first_value(appstore.paid_status(t.revocation_date, t.revocation_type, t.revocation_percentage)) OVER newest AS status
         FROM appstore.transactions AS t
         WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = m.environment AND t.is_purchased
         WINDOW newest AS (PARTITION BY t.period_no
@@ -62,7 +62,7 @@ WHERE n.reason IS NOT NULL AND paid.status <> 'refunded'
                   WHERE l.original_transaction_id = t.original_transaction_id AND l.environment = n.environment AND l.kind = 'link'
                     AND l.effective_at >= t.purchase_date)
 UNION ALL
--- 3. Posts of purchases that belong to another user, or to a family member and came too late: see appstore.derive_conflicts.
+-- 3. Posts of purchases that belong to another user, or that were shared or assigned and came too late: see appstore.derive_conflicts.
 SELECT p.environment, p.conflict, 'link_owner', t.order_no, p.user_id,
        appstore.owner_of(o.user_id, (SELECT m.user_id FROM appstore.contracts AS m
                                      WHERE m.original_transaction_id = p.original_transaction_id AND m.environment = p.environment)),
@@ -82,7 +82,7 @@ COMMENT ON VIEW appstore.unmatched IS
     'purchases that belong to another user. A row disappears when the resolution has been carried out.';
 COMMENT ON COLUMN appstore.unmatched.reason IS
     'order_unknown: paid with a token that is neither an order that the shop has made nor a user''s; product_mismatch, bundle_mismatch: what was bought is not what the order '
-    'is for; order_paid_before: the order paid another purchase; no_user: nothing names a user; too_late: a family member''s, posted more than 72 '
+    'is for; order_paid_before: the order paid another purchase; no_user: nothing names a user; too_late: shared or assigned, posted more than 72 '
     'hours after the purchase; owner_conflict: user_id posted what belongs to owner_user_id.';
 COMMENT ON COLUMN appstore.unmatched.resolution IS
     'create_order_or_set_user_token: make the order with order_no, or say whose token it is; set_user_token: say whose token order_no is, which '

@@ -21,6 +21,7 @@ package struct AppTransaction: PayloadObject {
     package let originalPlatform: PurchasePlatform?
     package let storeType: StoreType?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case receiptType, appAppleId, bundleId, applicationVersion, versionExternalIdentifier, receiptCreationDate
@@ -45,5 +46,6 @@ package struct AppTransaction: PayloadObject {
         originalPlatform = members.value(.originalPlatform)
         storeType = members.value(.storeType)
         odd = members.odd
+        unknown = members.unknown
     }
 }

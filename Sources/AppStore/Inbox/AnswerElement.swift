@@ -16,6 +16,8 @@ package struct AnswerElement: Sendable {
     package let document: JSONObject
     /// The members of the answer that cannot be read.
     package let odd: [MalformedPayload]
+    /// The values of the answer that this version does not know.
+    package let unknown: [UnknownValue]
 
     package enum Content: Sendable {
         /// An entry of `lastTransactions`.
@@ -67,6 +69,7 @@ package struct AnswerElement: Sendable {
         var members = MemberReader<Content.Member>(answer)
         let found = Content(&members, of: source)
         odd = members.odd.map { $0.inside("answer") }
+        unknown = members.unknown.map { $0.inside("answer") }
         guard let found else { throw odd.isEmpty ? .noSignedData : .answer }
         content = found
     }

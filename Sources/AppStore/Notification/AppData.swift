@@ -8,6 +8,7 @@ package struct AppData: PayloadObject {
     /// A nested compact JWS: `AppTransaction`.
     package let signedAppTransactionInfo: String?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case appAppleId, bundleId, environment, signedAppTransactionInfo
@@ -20,5 +21,6 @@ package struct AppData: PayloadObject {
         environment = members.value(.environment)
         signedAppTransactionInfo = members.string(.signedAppTransactionInfo)
         odd = members.odd
+        unknown = members.unknown
     }
 }

@@ -12,6 +12,7 @@ package struct ExternalPurchaseToken: PayloadObject {
     package let appAppleId: Int64?
     package let bundleId: String?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case externalPurchaseId, tokenCreationDate, tokenType, tokenExpirationDate, appAppleId, bundleId
@@ -26,6 +27,7 @@ package struct ExternalPurchaseToken: PayloadObject {
         appAppleId = members.numericIdentifier(.appAppleId)
         bundleId = members.string(.bundleId)
         odd = members.odd
+        unknown = members.unknown
     }
 }
 

@@ -16,6 +16,7 @@ package struct NotificationData: PayloadObject {
     package let status: Status?
     package let consumptionRequestReason: ConsumptionRequestReason?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case environment, appAppleId, bundleId, bundleVersion, signedTransactionInfo, signedRenewalInfo, status
@@ -33,5 +34,6 @@ package struct NotificationData: PayloadObject {
         status = members.value(.status)
         consumptionRequestReason = members.value(.consumptionRequestReason)
         odd = members.odd
+        unknown = members.unknown
     }
 }

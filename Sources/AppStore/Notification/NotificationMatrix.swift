@@ -5,7 +5,8 @@ package enum NotificationMatrix {
     /// The documented subtypes of each documented type; `nil` stands for a notification without a subtype.
     package static let subtypes: [NotificationTypeV2: Set<Subtype?>] = [
         .subscribed: [.initialBuy, .resubscribe],
-        .didChangeRenewalPref: [.upgrade, .downgrade, nil],
+        // Apple names the two subtypes about seats without their type; see seatChanges.
+        .didChangeRenewalPref: [.upgrade, .downgrade, .increaseQuantity, .decreaseQuantity, nil],
         .didChangeRenewalStatus: [.autoRenewEnabled, .autoRenewDisabled, nil],
         .offerRedeemed: [.upgrade, .downgrade, nil],
         .didRenew: [.billingRecovery, nil],
@@ -13,7 +14,7 @@ package enum NotificationMatrix {
         .didFailToRenew: [.gracePeriod, nil],
         .gracePeriodExpired: [nil],
         .priceIncrease: [.pending, .accepted],
-        .refund: [nil],
+        .refund: [.seats, nil],
         .refundDeclined: [nil],
         .refundReversed: [nil],
         .consumptionRequest: [nil],
@@ -27,7 +28,11 @@ package enum NotificationMatrix {
         .metadataUpdate: [nil],
         .migration: [nil],
         .priceChange: [nil],
+        .unclaimSeats: [nil],
     ]
+
+    /// Subtypes whose type Apple does not say (appstoreservernotifications/renewalquantity): they mean the same with any.
+    package static let seatChanges: Set<Subtype> = [.increaseQuantity, .decreaseQuantity]
 
     /// Subtypes that Apple sent until 2024-01-23; old notifications still have them.
     package static let retiredSubtypes: [NotificationTypeV2: Set<Subtype?>] = [

@@ -52,6 +52,8 @@ package struct NotificationTypeV2: OpenValue {
     package static let migration = NotificationTypeV2(rawValue: "MIGRATION")
     /// Advanced Commerce: the price of a subscription changed.
     package static let priceChange = NotificationTypeV2(rawValue: "PRICE_CHANGE")
+    /// Apple gave back seats that the app's server had claimed for members of a group.
+    package static let unclaimSeats = NotificationTypeV2(rawValue: "UNCLAIM_SEATS")
 
     package static let known = Set(NotificationMatrix.subtypes.keys)
 }

@@ -17,6 +17,7 @@ package struct ResponseBodyV2DecodedPayload: PayloadObject {
     package let appData: AppData?
     package let unclaimInfo: UnclaimInfo?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case notificationType, subtype, notificationUUID, version, signedDate, data, summary, externalPurchaseToken
@@ -36,5 +37,6 @@ package struct ResponseBodyV2DecodedPayload: PayloadObject {
         appData = members.object(.appData)
         unclaimInfo = members.object(.unclaimInfo)
         odd = members.odd
+        unknown = members.unknown
     }
 }

@@ -14,6 +14,12 @@ package struct Subtype: OpenValue {
     package static let upgrade = Subtype(rawValue: "UPGRADE")
     /// To a lower level, at the next renewal.
     package static let downgrade = Subtype(rawValue: "DOWNGRADE")
+    /// More seats: added at once, or at the renewal if a reduction was undone.
+    package static let increaseQuantity = Subtype(rawValue: "INCREASE_QUANTITY")
+    /// Fewer seats, at the next renewal.
+    package static let decreaseQuantity = Subtype(rawValue: "DECREASE_QUANTITY")
+    /// Some seats of a transaction, not the whole transaction.
+    package static let seats = Subtype(rawValue: "SEATS")
     /// The subscription will renew.
     package static let autoRenewEnabled = Subtype(rawValue: "AUTO_RENEW_ENABLED")
     /// The subscription will not renew; also sent after a refund request.

@@ -13,6 +13,7 @@ package struct Summary: PayloadObject {
     package let succeededCount: Int64?
     package let failedCount: Int64?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case environment, appAppleId, bundleId, productId, requestIdentifier, storefrontCountryCodes, succeededCount
@@ -30,5 +31,6 @@ package struct Summary: PayloadObject {
         succeededCount = members.integer(.succeededCount)
         failedCount = members.integer(.failedCount)
         odd = members.odd
+        unknown = members.unknown
     }
 }

@@ -11,6 +11,7 @@ package struct UnclaimInfo: PayloadObject {
     package let bundleId: String?
     package let appAppleId: Int64?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case unclaimSeatIds, environment, bundleId, appAppleId
@@ -23,5 +24,6 @@ package struct UnclaimInfo: PayloadObject {
         bundleId = members.string(.bundleId)
         appAppleId = members.numericIdentifier(.appAppleId)
         odd = members.odd
+        unknown = members.unknown
     }
 }

@@ -4,10 +4,13 @@ package import StrictJSON
 /// Reads the members of one JSON object by a closed list of names.
 ///
 /// Absent and `null` give nil. A member of another type, or with a text that PostgreSQL cannot store, gives nil, too, and is noted in ``odd``.
+/// A value of a list that this version does not know is kept, and noted in ``unknown``.
 package struct MemberReader<Member: RawRepresentable<String>> {
     private let object: JSONObject
     /// The members that could not be read.
     package private(set) var odd: [MalformedPayload] = []
+    /// The values that this version does not know.
+    package private(set) var unknown: [UnknownValue] = []
 
     package init(_ object: JSONObject) {
         self.object = object
@@ -84,12 +87,14 @@ package struct MemberReader<Member: RawRepresentable<String>> {
 
     /// An open-ended value written as a string; unknown values are kept.
     package mutating func value<Value: OpenValue>(_ member: Member) -> Value? where Value.RawValue == String {
-        string(member).map { Value(rawValue: $0) }
+        guard let text = string(member) else { return nil }
+        return noted(Value(rawValue: text), member)
     }
 
     /// An open-ended value written as an integer; unknown values are kept.
     package mutating func value<Value: OpenValue>(_ member: Member) -> Value? where Value.RawValue == Int32 {
-        integer32(member).map { Value(rawValue: $0) }
+        guard let number = integer32(member) else { return nil }
+        return noted(Value(rawValue: number), member)
     }
 
     /// An array of strings, without the elements that are none.
@@ -155,6 +160,7 @@ package struct MemberReader<Member: RawRepresentable<String>> {
     private mutating func decode<Object: PayloadObject>(_ object: JSONObject, path: String) -> Object {
         let decoded = Object(decoding: object)
         odd += decoded.odd.map { $0.inside(path) }
+        unknown += decoded.unknown.map { $0.inside(path) }
         return decoded
     }
 
@@ -165,6 +171,11 @@ package struct MemberReader<Member: RawRepresentable<String>> {
 
     private mutating func storable(_ text: String, _ member: Member) -> String? {
         text.hasNUL ? note(member, "a string without U+0000") : text
+    }
+
+    private mutating func noted<Value: OpenValue>(_ value: Value, _ member: Member) -> Value {
+        if !value.isKnown { unknown.append(UnknownValue(path: member.rawValue, value: "\(value.rawValue)")) }
+        return value
     }
 
     private mutating func note<Value>(_ member: Member, _ expectation: String) -> Value? {

@@ -8,11 +8,16 @@ package protocol PayloadObject: Hashable, Sendable {
     /// The known members that this version cannot read, at any depth. They count as absent, unless their absence would mean something.
     var odd: [MalformedPayload] { get }
 
+    /// The values that this version does not know, at any depth. A payload without an ``OpenValue`` has none.
+    var unknown: [UnknownValue] { get }
+
     /// Decodes the known members that can be read.
     init(decoding json: JSONObject)
 }
 
 extension PayloadObject {
+    package var unknown: [UnknownValue] { [] }
+
     /// Decodes the known members; throws for the first that cannot be read.
     package init(_ json: JSONObject) throws(MalformedPayload) {
         self.init(decoding: json)

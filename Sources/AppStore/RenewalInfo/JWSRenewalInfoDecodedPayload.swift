@@ -43,6 +43,7 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
     /// The number of seats that the subscription will renew with.
     package let renewalQuantity: Int32?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case expirationIntent, originalTransactionId, autoRenewProductId, productId, autoRenewStatus
@@ -81,5 +82,6 @@ package struct JWSRenewalInfoDecodedPayload: PayloadObject {
         multiSeatInfo = members.object(.multiSeatInfo)
         renewalQuantity = members.integer32(.renewalQuantity)
         odd = members.odd
+        unknown = members.unknown
     }
 }

@@ -12,6 +12,7 @@ package struct RenewalCommitmentInfo: PayloadObject {
     /// In thousandths of the currency's unit. Apple does not say what it covers.
     package let commitmentRenewalPrice: Int64?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case commitmentAutoRenewProductId, commitmentAutoRenewStatus, commitmentRenewalBillingPlanType
@@ -26,5 +27,6 @@ package struct RenewalCommitmentInfo: PayloadObject {
         commitmentRenewalDate = members.timestamp(.commitmentRenewalDate)
         commitmentRenewalPrice = members.integer(.commitmentRenewalPrice)
         odd = members.odd
+        unknown = members.unknown
     }
 }

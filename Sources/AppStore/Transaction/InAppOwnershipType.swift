@@ -12,4 +12,7 @@ package struct InAppOwnershipType: OpenValue {
     package static let assigned = InAppOwnershipType(rawValue: "ASSIGNED")
 
     package static let known: Set = [purchased, familyShared, assigned]
+
+    /// Whether the customer paid; a value that this version does not know says nothing of money.
+    package var isPurchase: Bool { self == .purchased }
 }

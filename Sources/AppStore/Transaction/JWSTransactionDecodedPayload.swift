@@ -59,6 +59,7 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
     /// Whether it was bought through the Advanced Commerce API. The content of `advancedCommerceInfo` is not decoded.
     package let isAdvancedCommerce: Bool
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case originalTransactionId, transactionId, webOrderLineItemId, bundleId, productId
@@ -109,5 +110,6 @@ package struct JWSTransactionDecodedPayload: PayloadObject {
         previousOriginalTransactionId = members.identifier(.previousOriginalTransactionId)
         isAdvancedCommerce = (json["advancedCommerceInfo"] ?? .null) != .null
         odd = members.odd
+        unknown = members.unknown
     }
 }

@@ -12,4 +12,7 @@ package struct ProductType: OpenValue {
     package static let nonRenewingSubscription = ProductType(rawValue: "Non-Renewing Subscription")
 
     package static let known: Set = [autoRenewableSubscription, nonConsumable, consumable, nonRenewingSubscription]
+
+    /// Whether it is an auto-renewable subscription; nil for a type that this version does not know, whose charge says so by other members.
+    package var isSubscription: Bool? { isKnown ? self == .autoRenewableSubscription : nil }
 }

@@ -15,4 +15,7 @@ package struct RevocationType: OpenValue {
     package static let assignmentRevoke = RevocationType(rawValue: "ASSIGNMENT_REVOKE")
 
     package static let known: Set = [refundFull, refundProrated, familyRevoke, assignmentRevoke]
+
+    /// Whether money was given back; a value that this version does not know says nothing of money.
+    package var isRefund: Bool { self == .refundFull || self == .refundProrated }
 }

@@ -14,6 +14,7 @@ package struct TransactionMultiSeatInfo: PayloadObject {
     /// The `price` of the transaction is the average for one seat, rounded.
     package let total: Int64?
     package let odd: [MalformedPayload]
+    package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case invitationManagement, priceTiers, revokedSeatQuantity
@@ -25,6 +26,7 @@ package struct TransactionMultiSeatInfo: PayloadObject {
         (priceTiers, total) = members.priceTiers(.priceTiers)
         revokedSeatQuantity = members.integer32(.revokedSeatQuantity)
         odd = members.odd
+        unknown = members.unknown
     }
 }
 

@@ -67,6 +67,7 @@ struct AppleReport: Sendable {
         let hint =
             switch code {
             case .transactionIDNotFound, .originalTransactionIDNotFound: ": Apple knows no such transaction there, or not yet"
+            case .groupNotFound: ": a group ends with its subscription; \"apple ask groups\" names those of now"
             case .notificationURLNotFound: ": set the URL for notifications in App Store Connect"
             default: ""
             }

@@ -60,6 +60,25 @@ extension DoctorCheck {
         )
     }
 
+    @Sendable static func unknownValues(_ context: DoctorContext) async throws -> [Finding] {
+        let found = try UnknownValueStatistics(try await context.query(UnknownValueStatistics.statement)[0])
+        return [unknownValues(found.values, outcomes: found.outcomes)]
+    }
+
+    /// - Parameter outcomes: how many were looked at.
+    static func unknownValues(_ values: [UnknownValueStatistics.Value], outcomes: Int64) -> Finding {
+        guard !values.isEmpty else { return .ok("unknown values", "none in the last \(outcomes) outcomes of 7 days") }
+        let found = values.map { "\($0.name) (events: \($0.events), the latest \($0.latestEventID))" }
+        return .warning(
+            "unknown values",
+            "Apple sent values that this version does not know: \(found.joined(separator: ", "))",
+            """
+            update appstore-inbox, which may know them then; appstore-inbox explain says of an event what this version made of it; if there is \
+            no update, report them
+            """
+        )
+    }
+
     private static func silence(_ inbox: InboxStatistics) -> Finding {
         let remedy = "compare the URL in App Store Connect, and let Apple send a test notification; --url tests the way in"
         guard let silence = inbox.silence else { return .warning("last notification", "none has come yet", remedy) }

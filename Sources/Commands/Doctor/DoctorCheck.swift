@@ -25,6 +25,7 @@ struct DoctorCheck: Sendable {
         DoctorCheck(group: .listeners, subject: "public URL", run: publicURL),
         DoctorCheck(group: .inbox, subject: "inbox", asksDatabaseOnly: true, run: inbox),
         DoctorCheck(group: .inbox, subject: "unreadable members", asksDatabaseOnly: true, run: oddMembers),
+        DoctorCheck(group: .inbox, subject: "unknown values", asksDatabaseOnly: true, run: unknownValues),
         DoctorCheck(group: .inbox, subject: "ocsp", asksDatabaseOnly: true, run: revocation),
         DoctorCheck(group: .webhooks, subject: "endpoints", asksDatabaseOnly: true, run: endpoints),
         DoctorCheck(group: .apple, subject: "App Store Server API", run: serverAPI),

@@ -23,12 +23,12 @@ struct ExplainedBody: Sendable {
         case .failure(let refusal): (self.facts, self.refusal) = (nil, refusal)
         }
         members = [
-            "if_run_now": Self.json(reading.result, odd: reading.labels.oddMembers), "request": reading.request.map(Self.json) ?? .null,
+            "if_run_now": Self.json(reading.result, reading.labels), "request": reading.request.map(Self.json) ?? .null,
             "verification": diagnostics.parts.json, "payloads": .array(Self.payloads(of: reading, event, diagnostics.parts)),
         ]
     }
 
-    private static func json(_ result: Result<EventFacts, EventRefusal>, odd: [String]) -> JSONValue {
+    private static func json(_ result: Result<EventFacts, EventRefusal>, _ labels: EventLabels) -> JSONValue {
         let (word, reason): (String, String?) =
             switch result {
             case .success(let facts): ("merge", facts.unhandledReason ?? facts.remark)
@@ -40,7 +40,9 @@ struct ExplainedBody: Sendable {
                 }
             }
         var json: JSONObject = ["result": .string(word), "reason": .optional(reason)]
-        if !odd.isEmpty { json["odd_members"] = .array(odd.map { .string($0) }) }
+        for (name, notes) in [("odd_members", labels.oddMembers), ("unknown_values", labels.unknownValues)] where !notes.isEmpty {
+            json[name] = .array(notes.map { .string($0) })
+        }
         return .object(json)
     }
 

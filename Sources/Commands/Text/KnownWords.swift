@@ -16,7 +16,7 @@ struct KnownWords {
         guard !words.contains(text) else { return }
         let hint =
             text.nearest(among: words).map { ": did you mean \($0)?" }
-            ?? (words.count > 10 ? "" : ": it must be \(words.joined(separator: ", "))")
+            ?? (words.count > 12 ? "" : ": it must be \(words.joined(separator: ", "))")
         throw ValidationError("\(option) does not know \"\(text)\"\(hint)")
     }
 }

@@ -53,7 +53,7 @@ struct UserPage {
             case "billing_retry": "ended \(until): the charge failed, and Apple still tries"
             case "expired": "ended \(end): expired and not renewed"
             case "refunded": "ended \(until): paid back"
-            case "revoked": "ended \(until): no longer shared by the family member who paid"
+            case "revoked": "ended \(until): no longer shared or assigned"
             case "upgraded": "ended \(until): replaced by a higher plan"
             case "duration_unknown": "unknown until when: appstore.products does not list how many days it lasts"
             case "purchase_unknown": "unknown until when: the state of a renewal has arrived, but no charge"

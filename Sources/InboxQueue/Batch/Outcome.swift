@@ -37,6 +37,8 @@ package struct OutcomeLabels: Sendable, Hashable {
     package var originalTransactionID: String?
     /// The known members of another type than this version reads; names without white space.
     package var oddMembers: [String] = []
+    /// The values that this version does not know, each as `member=value`, without white space.
+    package var unknownValues: [String] = []
 
     package init() {}
 }

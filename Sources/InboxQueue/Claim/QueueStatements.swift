@@ -77,14 +77,14 @@ enum QueueStatements {
             bundleIDs: labels.map(\.bundleID),
             transactionIDs: labels.map(\.transactionID),
             originalTransactionIDs: labels.map(\.originalTransactionID),
-            oddMembers: oddMembers(labels)
+            oddMembers: notes(labels)
         )
     }
 
-    /// The names in one text for each outcome; nil where no outcome has any, as a rule.
-    private static func oddMembers(_ labels: [OutcomeLabels]) -> [String]? {
-        guard labels.contains(where: { !$0.oddMembers.isEmpty }) else { return nil }
-        return labels.map { $0.oddMembers.joined(separator: " ") }
+    /// Odd members and unknown values in one text for each outcome; nil where no outcome has any, as a rule.
+    private static func notes(_ labels: [OutcomeLabels]) -> [String]? {
+        guard labels.contains(where: { !$0.oddMembers.isEmpty || !$0.unknownValues.isEmpty }) else { return nil }
+        return labels.map { ($0.oddMembers + $0.unknownValues).joined(separator: " ") }
     }
 
     /// Sends events back to wait. The claim has locked their rows, so that two of these updates cannot deadlock.

@@ -17,12 +17,14 @@ extension EventLabels {
     init(_ notification: ResponseBodyV2DecodedPayload) {
         self.init()
         let (data, summary, appData) = (notification.data, notification.summary, notification.appData)
-        let token = notification.externalPurchaseToken
+        let (token, unclaimInfo) = (notification.externalPurchaseToken, notification.unclaimInfo)
         notificationType = notification.notificationType?.rawValue.storable
         subtype = notification.subtype?.rawValue.storable
         notificationUUID = notification.notificationUUID.map { UUID(notification: $0) }
-        environment = (data?.environment ?? summary?.environment ?? appData?.environment ?? token?.environment)?.rawValue.storable
-        bundleID = (data?.bundleId ?? summary?.bundleId ?? token?.bundleId ?? appData?.bundleId)?.storable
+        let environments = [data?.environment, summary?.environment, appData?.environment, token?.environment, unclaimInfo?.environment]
+        environment = environments.lazy.compactMap(\.self).first?.rawValue.storable
+        let bundleIDs = [data?.bundleId, summary?.bundleId, appData?.bundleId, token?.bundleId, unclaimInfo?.bundleId]
+        bundleID = bundleIDs.lazy.compactMap(\.self).first?.storable
     }
 
     /// The labels of a transaction alone.

@@ -52,6 +52,7 @@ package struct EventReader: Sendable {
             reading.result = .failure(reading.kept(error))
         }
         reading.labels.note(odd: reading.odd)
+        reading.labels.note(unknown: reading.unknown)
         return reading
     }
 }

@@ -22,6 +22,7 @@ extension EventReading {
             isGenuine = true
             labels = value.labels
             odd += value.odd
+            unknown += value.unknown
             return value
         case .invalid(let rejection):
             note(rejection)
@@ -110,6 +111,8 @@ protocol VerifiedContent {
     var labels: EventLabels { get }
     /// The members that cannot be read.
     var odd: [String] { get }
+    /// The values that this version does not know.
+    var unknown: [UnknownValue] { get }
 }
 
 extension VerifiedNotification: VerifiedContent {
@@ -140,6 +143,7 @@ extension AppTransaction: LabelledPayload {
 extension VerifiedReceipt: VerifiedContent {
     var labels: EventLabels { EventLabels(self) }
     var odd: [String] { [] }
+    var unknown: [UnknownValue] { [] }
 
     /// Whether a text for the ledger contains U+0000, which PostgreSQL cannot store.
     var containsNUL: Bool {

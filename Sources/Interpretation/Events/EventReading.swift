@@ -1,3 +1,4 @@
+import AppStore
 package import AppStoreVerification
 package import Ledger
 package import StrictJSON
@@ -22,6 +23,8 @@ package struct EventReading {
     package internal(set) var receipt: VerifiedReceipt?
     /// The members of genuine content that this version cannot read.
     var odd: [String] = []
+    /// The values of genuine content that this version does not know.
+    var unknown: [UnknownValue] = []
     /// Whether a signature, a shared secret or TLS to Apple vouches for the content as a whole.
     var isGenuine = false
 

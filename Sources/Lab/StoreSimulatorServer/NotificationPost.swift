@@ -14,6 +14,7 @@ enum NotificationPost {
         trusting rootPEM: String?,
         timeout: TimeAmount
     ) -> EventLoopFuture<SendAttemptResult> {
+        SimulatedHTTP.codec
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let result = loop.makePromise(of: SendAttemptResult.self)
         guard let url = URLComponents(string: address), let host = url.host, let scheme = url.scheme else {

@@ -29,6 +29,7 @@ final class SimulatedHosts<Host: Hashable & Sendable>: Sendable {
         isOutdated: Bool = false,
         respond: @escaping SimulatedHostHandler.Respond
     ) async throws {
+        SimulatedHTTP.codec
         let context = try identity.map { try Self.context($0, isOutdated: isOutdated) }
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -100,6 +101,15 @@ final class SimulatedHosts<Host: Hashable & Sendable>: Sendable {
         if isOutdated { (tls.minimumTLSVersion, tls.maximumTLSVersion) = (.tlsv1, .tlsv11) }
         return try NIOSSLContext(configuration: tls)
     }
+}
+
+/// NIO's HTTP codec as this module uses it.
+enum SimulatedHTTP {
+    /// Made once, before event loops need its metadata: see `HTTPListener`.
+    static let codec: Void = {
+        _ = ByteToMessageHandler(HTTPRequestDecoder())
+        _ = ByteToMessageHandler(HTTPResponseDecoder())
+    }()
 }
 
 extension EventLoopFuture<Void> {

@@ -21,8 +21,11 @@ package final class WebhookReceiver: Sendable {
     private let answer: @Sendable (ReceivedWebhook) -> Answer
     private let webhooks = Mutex<[ReceivedWebhook]>([])
     private let channels = Mutex<[any Channel]>([])
+    /// Made once, before event loops need its metadata: see `HTTPListener`.
+    private static let codec: Void = { _ = ByteToMessageHandler(HTTPRequestDecoder()) }()
 
     private init(_ answer: @escaping @Sendable (ReceivedWebhook) -> Answer) {
+        Self.codec
         self.answer = answer
     }
 

@@ -23,6 +23,7 @@ package struct ServerAPIErrorCode: RawRepresentable, Hashable, Sendable {
     package static let testNotificationNotFound = ServerAPIErrorCode(rawValue: 4_040_008)
     package static let statusRequestNotFound = ServerAPIErrorCode(rawValue: 4_040_009)
     package static let transactionIDNotFound = ServerAPIErrorCode(rawValue: 4_040_010)
+    package static let groupNotFound = ServerAPIErrorCode(rawValue: 4_040_022)
     package static let rateLimitExceeded = ServerAPIErrorCode(rawValue: 4_290_000)
 
     /// Apple's name of the error; nil for a code that is not documented.

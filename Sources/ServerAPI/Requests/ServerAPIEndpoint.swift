@@ -1,6 +1,8 @@
 package import Outbox
 
-/// An endpoint of Apple's App Store Server API 1.22; the raw value is its name in `appstore.api_budgets`, logs and metrics.
+/// An endpoint of Apple's App Store Server API 1.23; the raw value is its name in `appstore.api_budgets`, logs and metrics.
+///
+/// Left out are the three that claim, unclaim and associate seats, which Apple has in Sandbox only so far.
 package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
     case transactionInfo = "transaction_info"
     case transactionHistory = "transaction_history"
@@ -19,6 +21,10 @@ package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
     case testNotification = "test_notification"
     case testStatus = "test_status"
     case notificationHistory = "notification_history"
+    // Of groups of seats. Apple answers in Sandbox only so far.
+    case customerGroups = "customer_groups"
+    case groupMembers = "group_members"
+    case seatInfo = "seat_info"
 
     package var method: OutboundRequest.Method {
         switch self {
@@ -47,10 +53,14 @@ package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
         case .testNotification: "/inApps/v1/notifications/test"
         case .testStatus: "/inApps/v1/notifications/test/{testNotificationToken}"
         case .notificationHistory: "/inApps/v1/notifications/history"
+        case .customerGroups: "/groups/v1/currentGroups/{anyTransactionId}"
+        case .groupMembers: "/groups/v1/group/{groupId}"
+        case .seatInfo: "/groups/v1/transactions/{transactionId}/seats"
         }
     }
 
-    /// The requests a second that Apple documents for an app in Production. Sandbox has a tenth.
+    /// The requests a second that Apple documents for an app in Production. Sandbox has a tenth. For ``seatInfo`` no limit is known: it has that
+    /// of most.
     package var documentedRate: Double {
         switch self {
         case .refundHistory, .orderLookup: 10

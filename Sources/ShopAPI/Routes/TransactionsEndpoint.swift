@@ -66,7 +66,7 @@ extension JSONValue {
     /// How to set the owner of a purchase without one.
     static var ownerHint: JSONValue {
         """
-        The purchase names no user, and the post did not make one its owner: a family member's transaction is claimed by a post within 72 \
+        The purchase names no user, and the post did not make one its owner: what is shared or assigned is claimed by a post within 72 \
         hours of it. Set its owner with PUT /v1/contracts/{originalTransactionId}/owner or appstore.link_owner.
         """
     }

@@ -1,3 +1,4 @@
+import AppStore
 import EndToEndTesting
 import Foundation
 import Postgres
@@ -73,6 +74,36 @@ extension EndToEndInterfaces {
             }
         }
 
+        @Test func `an operator asks about groups of seats, page by page`() async throws {
+            try await Installation.lend { installation in
+                try await AppleStore.with(installation) { store in
+                    let worker = try await installation.startWorker(store.settings)
+                    let life = try store.sandboxSubscriber()
+                    let (id, place) = (life.subscription?.originalTransactionID ?? "", ServerAPIPlace(AppleStore.bundleID, .sandbox))
+                    let members = [life.appTransactionID] + (1...100).map { "\(700_000_000_000_000_000 + $0)" }
+                    store.server.access { api in
+                        api.hold(SimulatedServerAPI.ConsumerGroup(id: "91", members: members), at: place)
+                        api.hold(SimulatedServerAPI.Seats(total: 3, claims: [UUID()]), of: id, at: place)
+                    }
+                    let app = ["--app", AppleStore.bundleID]
+                    let groups = try await apple(["ask", "groups", id] + app, in: installation)
+                    #expect(groups.ending == .exit(0) && groups.output.contains("groupId: 91"), "\(groups)")
+                    let first = try await apple(["ask", "group-members", "91", "--json"] + app, in: installation)
+                    let page = try first.json().document("answer")
+                    #expect(page?.documents("members").count == 100 && page?.flag("hasMore") == true, "\(first)")
+                    let token = page?.text("paginationToken") ?? ""
+                    let second = try await apple(["ask", "group-members", "91", "--pagination-token", token] + app, in: installation)
+                    #expect(second.ending == .exit(0) && second.output.contains(members[100]), "\(second)")
+                    #expect(second.output.contains("hasMore: false"), "\(second)")
+                    let seats = try await apple(["ask", "seats", id] + app, in: installation)
+                    #expect(seats.ending == .exit(0) && seats.output.contains("availableSeatCount: 2"), "\(seats)")
+                    let ended = try await apple(["ask", "group-members", "92"] + app, in: installation)
+                    #expect(ended.ending == .exit(1) && ended.output.contains("4040022 GroupNotFound: a group ends"), "\(ended)")
+                    #expect(try await worker.terminate() == .exit(0))
+                }
+            }
+        }
+
         @Test func `what is wrong is said: a typo, an id, a role, no worker, no call, no database`() async throws {
             try await Installation.lend { installation in
                 let typo = try await apple(["ask", "histroy", "42"], in: installation)
@@ -81,6 +112,7 @@ extension EndToEndInterfaces {
                     ["ask", "order"], ["ask", "test-notification", "42"], ["extend", "42", "--days", "91", "--reason", "other"],
                     ["extend", "42", "--days", "9", "--reason", "because"], ["set-token", "42", "ann"], ["finish", "42"],
                     ["extend-all", "pro", "--days", "9", "--reason", "other"], ["ask", "order", "M1", "--environment", "Xcode"],
+                    ["ask", "group-members"], ["ask", "groups", "42", "--pagination-token", "t"],
                 ] {
                     let result = try await apple(wrong, in: installation)
                     #expect(result.ending == .exit(2) && result.output.isEmpty, "\(wrong): \(result)")

@@ -18,6 +18,18 @@ struct AppleStore {
     /// The order number on the receipt of the latest charge.
     var order: String { life.subscription?.transactions.last.map { SimulatedServerAPI.orderID(of: $0) } ?? "" }
 
+    /// Adds a customer of Sandbox who has subscribed.
+    func sandboxSubscriber() throws -> CustomerLife {
+        let now = Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
+        let app = SimulatedApp(bundleID: Self.bundleID, environment: .sandbox)
+        var customers = SimulatedStore(app: app, seed: 8, now: now)
+        var life = customers.makeCustomer()
+        _ = try life.subscribe()
+        let held = life
+        server.access { $0.hold(held, at: now) }
+        return life
+    }
+
     /// - Parameter url: where notifications are posted to.
     static func with(
         _ installation: Installation,

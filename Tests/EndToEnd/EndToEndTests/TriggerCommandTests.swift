@@ -150,6 +150,13 @@ extension EndToEndInterfaces {
             #expect(result.errors.contains(words), "\(result.errors)")
         }
 
+        @Test func `trigger lists its types, subtypes and variants without posting`() async throws {
+            let result = try await Program.run(["trigger", "--list"], program: BuiltProgram.labPath())
+            #expect(result.ending == .exit(0), "\(result.errors)")
+            let lines = result.output.split(separator: "\n")
+            #expect(lines.contains("REFUND/SEATS") && lines.contains("REVOKE:assigned  a member who is removed from a group"))
+        }
+
         private func withLab(hasWorker: Bool = true, _ body: (Lab) async throws -> Void) async throws {
             try await Installation.lend { installation in
                 let lab = try Lab(installation)

@@ -160,7 +160,15 @@ struct InquiryAttemptTests {
         ),
         ("test_notification", #"{"testNotificationToken":"t_1"}"#, #"{"testNotificationToken":"t_1"}"#),
         ("test_status", #"{"sendAttempts":[],"signedPayload":"a.b.c"}"#, #"{"sendAttempts":[]}"#), ("set_app_account_token", "", "{}"),
-        ("finish_transaction", "<html>", "{}"),
+        ("finish_transaction", "<html>", "{}"), ("customer_groups", #"{"groups":[],"x":"a.b.c"}"#, #"{"groups":[]}"#),
+        (
+            "group_members", #"{"members":[{"appTransactionId":"7"}],"hasMore":true,"paginationToken":"t"}"#,
+            #"{"members":[{"appTransactionId":"7"}],"hasMore":true,"paginationToken":"t"}"#
+        ),
+        (
+            "seat_info", #"{"totalSeatCount":2,"availableSeatCount":0,"assignedSeatClaimIds":["a","b","c"]}"#,
+            #"{"totalSeatCount":2,"availableSeatCount":0,"assignedSeatClaimIds":["a","b","c"]}"#
+        ),
     ])
     func `what is no event is told in the answer, and nothing signed`(kind: String, body: String, answer: String) throws {
         let page = try #require(Self.page(Self.run(Self.call(kind), [Self.answered(body)]).result))

@@ -54,6 +54,23 @@ struct InquiryHandlerTests {
         )
     }
 
+    @Test func `each page of a group's members is a call, which Sandbox answers`() async throws {
+        let scene = try await InquiryScene()
+        let first = #"{"members":[{"appTransactionId":"7"}],"hasMore":true,"paginationToken":"a+b"}"#
+        try await scene.ask("appstore.ask_apple('group_members', '9', \(Self.app))")
+        try await scene.run(answering: [.json(first)])
+        try await scene.ask("appstore.ask_apple('group_members', '9', \(Self.app), pagination_token => 'a+b')")
+        try await scene.run(answering: [.json(#"{"members":[{"appTransactionId":"8"}],"hasMore":false}"#)])
+        #expect(scene.targets == ["9?limit=100", "9?limit=100&paginationToken=a%2Bb"])
+        #expect(scene.requests.allSatisfy { $0.url.contains("sandbox") })
+        #expect(
+            try await scene.calls() == [
+                #"answered 1 {"hasMore": true, "members": [{"appTransactionId": "7"}], "paginationToken": "a+b"} 0"#,
+                #"answered 1 {"hasMore": false, "members": [{"appTransactionId": "8"}]} 0"#,
+            ]
+        )
+    }
+
     @Test func `the page of a gateway instead of an answer is asked for again`() async throws {
         let scene = try await InquiryScene()
         try await scene.ask("appstore.ask_apple('transaction_info', '42', \(Self.app), environment => 'Production')")

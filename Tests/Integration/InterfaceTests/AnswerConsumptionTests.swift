@@ -75,7 +75,7 @@ struct AnswerConsumptionTests {
 
     @Test func `an assigned purchase takes no answer`() async throws {
         try await TestLedger.withRequest { ledger in
-            try await ledger.run("UPDATE appstore.transactions SET in_app_ownership_type = 'ASSIGNED'")
+            try await ledger.run("UPDATE appstore.transactions SET in_app_ownership_type = 'ASSIGNED', is_purchased = false")
             #expect(await ledger.refusal { try await $0.answer() }?.message.contains("4000227") == true)
         }
     }

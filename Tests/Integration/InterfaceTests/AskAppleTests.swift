@@ -93,6 +93,41 @@ struct AskAppleTests {
         )
     }
 
+    @Test func `questions about groups and seats go to Sandbox, unless the ledger or the caller knows better`() async throws {
+        let database = try await InboxDatabase.make()
+        for kind in ["customer_groups", "group_members", "seat_info"] {
+            _ = try await ask("ask_apple('\(kind)', '42', \(Self.app))", database)
+        }
+        _ = try await ask("ask_apple('group_members', '42', \(Self.app), environment => 'Production')", database)
+        #expect(
+            try await calls(database) == [
+                #"customer_groups sandbox:42 Sandbox 1 {"path": ["42"]}"#,
+                #"group_members sandbox:42 Sandbox 1 {"path": ["42"], "query": [["limit", "100"]]}"#,
+                #"seat_info sandbox:42 Sandbox 1 {"path": ["42"]}"#,
+                #"group_members production:42 Production 1 {"path": ["42"], "query": [["limit", "100"]]}"#,
+            ]
+        )
+    }
+
+    @Test func `two pages of a group are two questions, however long their tokens are`() async throws {
+        let database = try await InboxDatabase.make()
+        func page(_ token: String) async throws -> Int64 {
+            try await ask("ask_apple('group_members', '42', \(Self.app), pagination_token => '\(token)')", database)
+        }
+        let (one, two) = (String(repeating: "%", count: 2047) + "1", String(repeating: "%", count: 2047) + "2")
+        let calls = [try await page(one), try await page(two), try await page(one)]
+        #expect(calls[0] != calls[1] && calls[0] == calls[2])
+        await expectRefusal(
+            "ask_apple('group_members', '42', \(Self.app), pagination_token => '\(one)x')",
+            "pagination_token must be",
+            database
+        )
+        _ = try await ask(
+            "ask_apple('group_members', '\(String(repeating: "9", count: 100))', \(Self.app), pagination_token => 't')",
+            database
+        )
+    }
+
     @Test(arguments: [
         ("ask_apple('transactions', '1', \(app))", "there is no question 'transactions'"),
         ("ask_apple(NULL, '1', \(app))", "there is no question NULL"),
@@ -104,6 +139,12 @@ struct AskAppleTests {
         ("ask_apple('test_notification', \(app))", "environment must not be null"),
         ("ask_apple('test_notification', '1', \(app), environment => 'Sandbox')", "a test notification has no id"),
         ("ask_apple('extend_status', 'r', \(app))", "the productId must be named"),
+        ("ask_apple('customer_groups', 'x', \(app))", "id must be a transactionId"),
+        ("ask_apple('seat_info', NULL, \(app))", "id must be a transactionId"),
+        ("ask_apple('group_members', 'a/b', \(app))", "id must be a groupId"),
+        ("ask_apple('group_members', '9', \(app), pagination_token => '')", "pagination_token must be"),
+        ("ask_apple('group_members', '9', \(app), pagination_token => 'a b')", "pagination_token must be"),
+        ("ask_apple('seat_info', '9', \(app), pagination_token => 't')", "seat_info has no pages"),
         ("extend_renewal_date('1', 0, 1, \(app))", "days must be from 1 to 90"),
         ("extend_renewal_date('1', 91, 1, \(app))", "days must be from 1 to 90"),
         ("extend_renewal_date('1', NULL, 1, \(app))", "days must be from 1 to 90"),

@@ -58,13 +58,13 @@ struct Charge {
                 (environment, transaction_id, original_transaction_id, web_order_line_item_id, bundle_id, product_id, product_type,
                  purchase_date, expires_date, quantity, app_account_token, in_app_ownership_type, revocation_date, revocation_reason,
                  revocation_percentage, is_upgraded, currency, price, signed_date, payload_hash, first_signed_date, first_token,
-                 first_token_signed_date, first_token_hash, period_no, is_subscription)
+                 first_token_signed_date, first_token_hash, period_no, is_subscription, is_purchased)
             SELECT \(environment)::appstore.environment, \(id), \(contract), \(lineItem), \(bundle), \(product), \(type),
                    \(timestamp(purchaseDay)), \(timestamp(endDay)), 1, \(laterToken ?? token), \(isShared ? "FAMILY_SHARED" : "PURCHASED"),
                    \(timestamp(revocationDay)), CASE WHEN \(revocationDay) IS NOT NULL THEN 1 END,
                    \(revocationPercentage), \(isUpgraded), 'EUR', 9990, \(timestamp(signedDay)), \(hash), \(timestamp(signedDay)), \(token),
                    \(timestamp(firstTokenDay)), CASE WHEN \(firstTokenDay) IS NOT NULL THEN \(hash) END,
-                   md5(concat_ws('/', \(environment), \(contract), \(id)))::uuid, \(isSubscription)
+                   md5(concat_ws('/', \(environment), \(contract), \(id)))::uuid, \(isSubscription), NOT \(isShared)
             ON CONFLICT (environment, transaction_id) DO UPDATE
             SET app_account_token = excluded.app_account_token, revocation_date = excluded.revocation_date,
                 revocation_reason = excluded.revocation_reason, revocation_percentage = excluded.revocation_percentage,

@@ -142,7 +142,7 @@ struct CommandLockTests {
             ("worker", "derive_refund_requests('Production', '{}')"),
             (
                 "worker",
-                "apply_facts('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+                "apply_facts('Production', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
             ),
         ],
         ["REPEATABLE READ", "SERIALIZABLE"]

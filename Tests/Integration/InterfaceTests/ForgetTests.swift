@@ -92,7 +92,14 @@ struct ForgetTests {
                 SELECT v.kind, v.key, 'a', '\\x7b7d', now() + interval '1 hour'
                 FROM (VALUES ('subscription_statuses', 'production:1000'), ('transaction_info', 'any:1001'),
                              ('set_app_account_token', 'production:1000'), ('subscription_statuses', 'production:2000'),
-                             ('subscription_statuses', 'sandbox:1000')) AS v (kind, key)
+                             ('subscription_statuses', 'sandbox:1000'), ('customer_groups', 'production:1001')) AS v (kind, key)
+                """
+            )
+            try await ledger.run(
+                """
+                INSERT INTO appstore.outbox (kind, call_key, bundle_id, payload, deadline_at, state, settled_at, answer)
+                SELECT 'seat_info', v.key, 'a', '\\x7b7d', now() + interval '1 hour', 'answered', now(), '{"totalSeatCount": 2}'
+                FROM (VALUES ('production:1000'), ('production:2000')) AS v (key)
                 """
             )
             try await ledger.run(
@@ -105,9 +112,10 @@ struct ForgetTests {
             #expect(
                 try await ledger.lines("SELECT state || ' ' || call_key FROM appstore.outbox ORDER BY call_id") == [
                     "discarded production:1000", "discarded any:1001", "discarded production:1000", "open production:2000",
-                    "open sandbox:1000",
+                    "open sandbox:1000", "discarded production:1001", "answered production:1000", "answered production:2000",
                 ]
             )
+            #expect(try await ledger.lines("SELECT call_key FROM appstore.outbox WHERE answer IS NOT NULL") == ["production:2000"])
             #expect(try await ledger.lines("SELECT original_transaction_id FROM appstore.reconcile_watches") == ["2000"])
             let bodies: Statement = "SELECT convert_from(body, 'UTF8') FROM appstore.inbox WHERE source = 'app_transaction'"
             #expect(try await ledger.lines(bodies) == ["download of 2000"])

@@ -40,6 +40,9 @@ extension PlanCase {
         PlanCase("odd_members", as: "appstore_viewer", entries: 11_500, pages: 11_500, warmUps: 0) { pool, _ in
             _ = try await pool.withConnection { try await $0.query(Statement.oddMembers()) }
         },
+        PlanCase("unknown_values", as: "appstore_worker", entries: 11_500, pages: 11_500, warmUps: 0) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(Statement.unknownValues()) }
+        },
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
             let store = OutboxStore(pool: pool)
             for call in try await lease(keys.count, from: store) { try await store.release(call) }

@@ -40,14 +40,15 @@ struct ReportScene {
             INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, web_order_line_item_id, bundle_id, product_id,
                 product_type, purchase_date, expires_date, quantity, in_app_ownership_type, revocation_date, revocation_percentage, is_upgraded,
                 offer_type, offer_identifier, offer_discount_type, storefront, transaction_reason, currency, price, signed_date, payload_hash,
-                receipt_date, receipt_hash, first_signed_date, period_no, is_subscription, is_later_copy)
+                receipt_date, receipt_hash, first_signed_date, period_no, is_subscription, is_purchased, is_later_copy)
             SELECT c.environment, c.transaction_id, c.original_transaction_id, c.period, c.bundle_id, c.product_id,
                    CASE WHEN c.is_subscription THEN 'Auto-Renewable Subscription' ELSE 'Consumable' END, to_timestamp(c.start), to_timestamp(c."end"),
                    1, c.ownership, to_timestamp(c.revoked_at), c.revocation_percentage, c.is_upgraded, c.offer_type, c.offer_identifier,
                    c.offer_discount_type, c.storefront, c.reason, c.currency, c.price,
                    CASE WHEN c.reason IS NOT NULL THEN to_timestamp(c.start) END, CASE WHEN c.reason IS NOT NULL THEN '\\x01'::bytea END,
                    CASE WHEN c.reason IS NULL THEN to_timestamp(c.start) END, CASE WHEN c.reason IS NULL THEN '\\x01'::bytea END,
-                   to_timestamp(c.start), md5(c.environment || c.period)::uuid, c.is_subscription, c."isCopy"
+                   to_timestamp(c.start), md5(c.environment || c.period)::uuid, c.is_subscription, appstore.is_purchase(c.ownership),
+                   c."isCopy"
             FROM jsonb_to_recordset(\(json)::jsonb) AS c (
                 environment appstore.environment, transaction_id text, original_transaction_id text, period text, bundle_id text, product_id text,
                 is_subscription boolean, ownership text, reason text, storefront text, currency text, price bigint, offer_type integer,

@@ -186,6 +186,29 @@ struct LedgerUpgradeTests {
         #expect(try await DerivedAgain.effects(database) == before.1)
     }
 
+    @Test func `who was assigned a seat has bought nothing, and its end was no refund`() async throws {
+        let scene = try await UpgradeScene()
+        let order = UUID()
+        try await scene.createOrder(order, user: "berta", product: "pro.monthly")
+        let member = Facts.Charge("1000", onDay: 0, token: order).with { $0.ownership = .assigned }
+        try await scene.say(member, postedBy: "berta", onDay: 1)
+        try await scene.say(
+            member.with { ($0.revocationDay, $0.signedDay, $0.members) = (5, 5, ["revocationType": "ASSIGNMENT_REVOKE"]) }
+        )
+        let database = try await scene.versionTwo()
+        #expect(try await database.orders() == ["Production 1000 berta refunded"])
+        let told = try await database.told { try await database.migrate() }
+        #expect(told.filter { $0.hasPrefix("effect.") || $0.hasPrefix("order.") } == [])
+        #expect(try await database.orders() == ["Production - berta pending"])
+        #expect(try await DerivedAgain.rows(database) == DerivedAgain.rows(scene.new))
+        let effects = try await DerivedAgain.effects(database)
+        #expect(effects == (try await DerivedAgain.effects(scene.new)))
+        #expect(effects.count { $0.contains(" revoked ") } == 1)
+        #expect(
+            try await database.lines("SELECT name FROM (SELECT relname::text AS name FROM pg_class WHERE relname ~ '^step_') AS s") == []
+        )
+    }
+
     @Test func `many tokens of Sandbox do not fill the server's table of locks`() async throws {
         let cluster = try await TestCluster.startPrivate(settings: ["max_connections": "20", "max_locks_per_transaction": "32"])
         let database = try await ReleasedSchema.install(2, in: cluster)

@@ -80,8 +80,9 @@ struct FeedSchemaTests {
             }
             #expect(
                 Set(entries.compactMap { $0["type"]?.text }) == [
-                    "effect.granted", "effect.expired", "access.changed", "owner.changed", "order.paid", "order.refunded", "user.forgotten",
-                    "inbox.failed",
+                    "effect.granted", "effect.expired", "effect.seats_unclaimed", "effect.seats_changed", "effect.consent_rescinded",
+                    "effect.external_purchase_token", "effect.migrated", "effect.extension_completed", "access.changed", "owner.changed",
+                    "order.paid", "order.refunded", "user.forgotten", "inbox.failed",
                 ]
             )
             #expect(entries.contains { $0["data"]?["renewal"]?["status"] != nil && $0["data"]?["order"]?["no"] != nil })
@@ -96,6 +97,25 @@ struct FeedSchemaTests {
         for entry in entries { #expect(FeedSchema(entry["type"]?.text ?? "")?.violations(of: entry) == []) }
     }
 
+    /// Details of each kind that has some, with all members.
+    private static let details = [
+        ("seats_unclaimed", #"{"seat_claim_ids": ["0a1b2c3d-4e5f-4a6b-8c7d-8e9fa0b1c2d3"]}"#),
+        ("seats_changed", #"{"subtype": "INCREASE_QUANTITY", "renewal_quantity": 7}"#),
+        ("consent_rescinded", #"{"app_transaction_id": "704000000000000001"}"#),
+        ("migrated", #"{"previous_original_transaction_id": "60"}"#),
+        (
+            "external_purchase_token",
+            #"""
+            {"id": "t1", "type": "SERVICES", "subtype": "UNREPORTED", "created_at": "2026-01-01T00:00:00.000Z",
+             "expires_at": "2027-01-01T00:00:00.000Z", "report_by": "2027-01-01T00:00:00.000Z"}
+            """#
+        ),
+        (
+            "extension_completed",
+            #"{"request_identifier": "r1", "product_id": "pro.monthly", "storefronts": ["USA"], "succeeded": 7, "failed": 2}"#
+        ),
+    ]
+
     /// An order, its purchase with an effect, another owner, a refund, the end, an event that fails, and a user who is forgotten.
     private static func live(_ api: RunningAPI, _ key: TestKey) async throws {
         let order = try await api.exchange("POST", "/v1/orders", key: key, json: #"{"user":"ann","product":"pro.monthly"}"#).json()
@@ -108,6 +128,14 @@ struct FeedSchemaTests {
                 INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, recorded_at,
                                                  original_transaction_id, transaction_id, product_id)
                 SELECT gen_random_uuid(), 'Production', \(kind), 's', 1, now(), now(), '70', CASE \(kind) WHEN 'granted' THEN '70' END, 'pro.monthly'
+                """
+            )
+        }
+        for (kind, details) in details {
+            try await api.database.change(
+                """
+                INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, recorded_at, bundle_id, details)
+                VALUES (gen_random_uuid(), 'Production', \(kind), gen_random_uuid(), 1, now(), now(), 'com.example.app', \(details)::text::jsonb)
                 """
             )
         }

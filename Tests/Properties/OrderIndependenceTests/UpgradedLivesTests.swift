@@ -12,11 +12,11 @@ import UpgradeTesting
 
 /// Random lives in an installation of version 2, which is upgraded.
 struct UpgradedLivesTests {
-    /// - Parameter hasDerivedTokens: whether some lives have tokens of version 5, which version 2 did not take for tokens: their events run again.
+    /// - Parameter hasNews: whether some lives have what version 2 did not read: their events run again.
     @Test(arguments: [false, true])
-    func `an upgraded ledger says what a new one says of the same lives`(hasDerivedTokens: Bool) async throws {
+    func `an upgraded ledger says what a new one says of the same lives`(hasNews: Bool) async throws {
         let lives = try await PreparedLife.make(Seed.indices(Seed.lives("LIVES_UPGRADED", usually: 300)))
-            .map(\.withoutFoundStatuses).filter { hasDerivedTokens || !$0.hasDerivedToken }
+            .map(\.withoutFoundStatuses).filter { hasNews || !$0.hasNews }
         var generator = SeededGenerator(seed: Seed.current)
         let new = try await LedgerFixture.open()
         try await new.process(lives.steps.shuffled(using: &generator), batchesOf: 200, atOnce: 2, using: &generator)
@@ -30,7 +30,7 @@ struct UpgradedLivesTests {
             isTold: true
         )
         func isDerived(_ line: String) -> Bool { !line.hasPrefix("effect ") }
-        if !hasDerivedTokens { compare(try await upgraded.lines().filter(isDerived), with: expected.filter(isDerived)) }
+        if !hasNews { compare(try await upgraded.lines().filter(isDerived), with: expected.filter(isDerived)) }
 
         let rows = (try await DerivedAgain.rows(database), try await DerivedAgain.effects(database))
         _ = try await database.withConnection { try await $0.execute(DerivedAgain.all) }
@@ -54,14 +54,25 @@ struct UpgradedLivesTests {
 }
 
 extension PreparedLife {
-    /// Whether an order or a fact has a token of version 5.
-    fileprivate var hasDerivedToken: Bool {
-        let orders = commands.compactMap { if case .createOrder(let order) = $0 { UUID(uuidString: order.no) } else { nil } }
+    /// Whether an order or a fact has a token of version 5, or a fact seats, a commitment or a product of an unknown type.
+    fileprivate var hasNews: Bool {
+        let orders = history.commands.compactMap { if case .createOrder(let order) = $0 { UUID(uuidString: order.no) } else { nil } }
         let tokens = facts.flatMap { event in
             [event.transaction?.payload.appAccountToken] + event.allReceipts.map(\.content.appAccountToken)
         }
         return (orders + tokens.compactMap(\.self)).contains { $0.uuid.6 >> 4 == 5 }
+            || facts.contains { event in
+                event.transaction?.payload.isNews ?? false || event.subscription?.renewalInfo?.isNews ?? false
+            }
     }
+}
 
-    private var commands: [LifeCommand] { history.commands }
+extension JWSTransactionDecodedPayload {
+    fileprivate var isNews: Bool {
+        multiSeatInfo != nil || commitmentInfo != nil || additionalTransactionReason != nil || !(type?.isKnown ?? true)
+    }
+}
+
+extension JWSRenewalInfoDecodedPayload {
+    fileprivate var isNews: Bool { renewalQuantity != nil || commitmentInfo != nil }
 }

@@ -86,7 +86,11 @@ package enum VersionTwo {
     }
 
     private static func record(_ event: EventFacts, in connection: Connection) async throws {
-        let effects = event.effects.map { (effect: $0, key: $0.keyOfVersionTwo) }
+        // It did not read seats, and took everything but a family member's for a purchase.
+        let ownership = event.transaction?.payload.inAppOwnershipType ?? .purchased
+        let isRefund = ![.purchased, .familyShared].contains(ownership)
+        let effects = event.effects.filter { $0.key.kind != .seatsRefunded }
+            .map { (effect: $0, key: isRefund ? $0.keyOfVersionTwo.asRefund : $0.keyOfVersionTwo) }
         try await connection.execute(
             """
             SELECT appstore.apply_facts(
@@ -99,6 +103,12 @@ package enum VersionTwo {
                 \(effects.map { $0.effect.gracePeriodExpiresDate.map { PostgresTimestamp(millisecondsSince1970: $0.millisecondsSince1970) } }))
             """
         )
+    }
+}
+
+extension EffectKey {
+    fileprivate var asRefund: EffectKey {
+        kind == .revoked ? EffectKey(environment: environment, kind: .refunded, subject: subject) : self
     }
 }
 

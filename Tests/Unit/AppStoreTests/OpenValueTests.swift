@@ -10,6 +10,7 @@ struct OpenValueTests {
         AppStoreEnvironment.self, NotificationTypeV2.self, Subtype.self, ConsumptionRequestReason.self, ProductType.self,
         InAppOwnershipType.self,
         TransactionReason.self, OfferDiscountType.self, RevocationType.self, BillingPlanType.self, PurchasePlatform.self,
+        AdditionalTransactionReason.self, InvitationManagement.self, ExternalPurchaseTokenType.self, StoreType.self,
     ]
     static let integers: [NumberType] = [
         Status.self, OfferType.self, RevocationReason.self, AutoRenewStatus.self, ExpirationIntent.self, PriceIncreaseStatus.self,
@@ -17,12 +18,14 @@ struct OpenValueTests {
 
     @Test(arguments: strings)
     func `an unknown text value is kept`(type: TextType) {
-        #expect(type.init(rawValue: "UNKNOWN_TYPE").rawValue == "UNKNOWN_TYPE")
+        let value = type.init(rawValue: "UNKNOWN_TYPE")
+        #expect(value.rawValue == "UNKNOWN_TYPE" && !value.isKnown)
     }
 
     @Test(arguments: integers)
     func `an unknown number value is kept`(type: NumberType) {
-        #expect(type.init(rawValue: 4711).rawValue == 4711)
+        let value = type.init(rawValue: 4711)
+        #expect(value.rawValue == 4711 && !value.isKnown)
     }
 
     @Test func `unknown values are kept when a payload is decoded`() throws {

@@ -11,7 +11,10 @@ struct PayloadTests {
         let samples: [(any PayloadObject.Type, JSONObject)] = [
             (ResponseBodyV2DecodedPayload.self, SamplePayload.notification), (NotificationData.self, SamplePayload.data),
             (Summary.self, SamplePayload.summary), (ExternalPurchaseToken.self, SamplePayload.externalPurchaseToken),
-            (AppData.self, SamplePayload.appData),
+            (AppData.self, SamplePayload.appData), (UnclaimInfo.self, SamplePayload.unclaimInfo),
+            (TransactionMultiSeatInfo.self, SamplePayload.transactionSeats), (RenewalMultiSeatInfo.self, SamplePayload.renewalSeats),
+            (MultiSeatPriceTier.self, SamplePayload.priceTier), (TransactionCommitmentInfo.self, SamplePayload.transactionCommitment),
+            (RenewalCommitmentInfo.self, SamplePayload.renewalCommitment),
             (JWSTransactionDecodedPayload.self, SamplePayload.transaction), (JWSRenewalInfoDecodedPayload.self, SamplePayload.renewalInfo),
             (AppTransaction.self, SamplePayload.appTransaction),
         ]
@@ -34,6 +37,26 @@ struct PayloadTests {
         let payload = try type.init(extended)
         #expect(try type.decoded(extended) == type.decoded(json))
         #expect(PayloadCoverage.unconsumedMembers(of: extended, in: payload) == ["unknownMember"])
+    }
+
+    @Test(arguments: samples)
+    func `a value that this version does not know is kept, and noted with its path`(type: any PayloadObject.Type, json: JSONObject) throws {
+        #expect(try type.init(json).unknown == [])
+        for property in Mirror(reflecting: try type.init(json)).children {
+            guard let name = property.label, let known = property.value as? any OpenValue else { continue }
+            var new = json
+            new[name] = known.rawValue is String ? "NEW" : 4711
+            let payload = try type.init(new)
+            #expect(payload.unknown == [UnknownValue(path: name, value: known.rawValue is String ? "NEW" : "4711")])
+            #expect(PayloadCoverage.unconsumedMembers(of: new, in: payload) == [])
+        }
+    }
+
+    @Test func `a new value in a nested object is noted with its whole path`() throws {
+        let payload = try ResponseBodyV2DecodedPayload(["notificationType": "TEST", "data": ["status": 9, "environment": "Production"]])
+        #expect(payload.unknown == [UnknownValue(path: "data.status", value: "9")])
+        let seats = try JWSTransactionDecodedPayload(["multiSeatInfo": ["invitationManagement": "A SCHOOL"]])
+        #expect(seats.unknown == [UnknownValue(path: "multiSeatInfo.invitationManagement", value: "A SCHOOL")])
     }
 
     @Test(arguments: samples)
@@ -63,21 +86,16 @@ struct PayloadTests {
         #expect(expected.description == "payload: \(path) is not \(expectation)")
     }
 
-    /// No type decodes the content of Advanced Commerce and commitments, because it has no effect on the ledger.
-    @Test(arguments: ["advancedCommerceInfo", "commitmentInfo"])
-    func `an undecoded member cannot make a payload unreadable`(member: String) throws {
-        for value in [["items": [["price": "990"]]], "text", 7, [1, true]] as [JSONValue] {
-            var (transaction, renewalInfo) = (SamplePayload.transaction, SamplePayload.renewalInfo)
-            transaction[member] = value
-            renewalInfo[member] = value
-            let (payload, plain) = (
-                try JWSTransactionDecodedPayload(transaction), try JWSTransactionDecodedPayload(SamplePayload.transaction)
-            )
-            #expect(payload.transactionId == plain.transactionId)
-            #expect((payload == plain) != payload.isAdvancedCommerce)
-            #expect(payload.isAdvancedCommerce == (member == "advancedCommerceInfo"))
-            #expect(try JWSRenewalInfoDecodedPayload(renewalInfo) == JWSRenewalInfoDecodedPayload(SamplePayload.renewalInfo))
-        }
+    /// No type decodes the content of Advanced Commerce, because it has no effect on the ledger.
+    @Test(arguments: [["items": [["price": "990"]]], "text", 7, [1, true]] as [JSONValue])
+    func `the undecoded content of Advanced Commerce cannot make a payload unreadable`(content: JSONValue) throws {
+        var (transaction, renewalInfo) = (SamplePayload.transaction, SamplePayload.renewalInfo)
+        transaction["advancedCommerceInfo"] = content
+        renewalInfo["advancedCommerceInfo"] = content
+        let payload = try JWSTransactionDecodedPayload(transaction)
+        #expect(try payload.isAdvancedCommerce && !JWSTransactionDecodedPayload(SamplePayload.transaction).isAdvancedCommerce)
+        #expect(payload.transactionId == "23456")
+        #expect(try JWSRenewalInfoDecodedPayload(renewalInfo) == JWSRenewalInfoDecodedPayload(SamplePayload.renewalInfo))
     }
 
     @Test func `an identifier may be a number, and appAppleId may be a string`() throws {

@@ -7,7 +7,7 @@ enum SamplePayload {
         "version": "2.0",
         "signedDate": 1_698_148_900_000, "data": .object(data), "summary": .object(summary),
         "externalPurchaseToken": .object(externalPurchaseToken),
-        "appData": .object(appData),
+        "appData": .object(appData), "unclaimInfo": .object(unclaimInfo),
     ]
 
     static let data: JSONObject = [
@@ -23,12 +23,17 @@ enum SamplePayload {
     ]
 
     static let externalPurchaseToken: JSONObject = [
-        "externalPurchaseId": "b2158121-7af9-49d4-9561-1f588205523e", "tokenCreationDate": 1_698_148_950_000, "appAppleId": 55555,
-        "bundleId": "com.example",
+        "externalPurchaseId": "b2158121-7af9-49d4-9561-1f588205523e", "tokenCreationDate": 1_698_148_950_000,
+        "tokenType": "SERVICES", "tokenExpirationDate": 1_698_149_950_000, "appAppleId": 55555, "bundleId": "com.example",
     ]
 
     static let appData: JSONObject = [
         "appAppleId": 41234, "bundleId": "com.example", "environment": "Sandbox", "signedAppTransactionInfo": "g.h.i",
+    ]
+
+    static let unclaimInfo: JSONObject = [
+        "unclaimSeatIds": ["0c9a35a9-1e1a-4d9e-9c38-6c1f6a4d2b10"], "environment": "Production", "bundleId": "com.example",
+        "appAppleId": 41234,
     ]
 
     static let transaction: JSONObject = [
@@ -40,8 +45,20 @@ enum SamplePayload {
         "environment": "Production", "storefront": "USA", "storefrontId": "143441", "transactionReason": "PURCHASE", "currency": "USD",
         "price": 10990, "offerDiscountType": "PAY_AS_YOU_GO", "appTransactionId": "71134", "offerPeriod": "P1Y",
         "revocationType": "REFUND_PRORATED",
-        "revocationPercentage": 50000, "billingPlanType": "MONTHLY",
+        "revocationPercentage": 50000, "billingPlanType": "MONTHLY", "commitmentInfo": .object(transactionCommitment),
+        "multiSeatInfo": .object(transactionSeats), "additionalTransactionReason": "SEAT_ADDITION",
+        "previousOriginalTransactionId": "11111",
     ]
+
+    static let transactionCommitment: JSONObject = [
+        "billingPeriodNumber": 3, "totalBillingPeriods": 12, "commitmentExpiresDate": 1_698_149_000_000, "commitmentPrice": 119_880,
+    ]
+
+    static let transactionSeats: JSONObject = [
+        "invitationManagement": "APPLE", "priceTiers": [.object(priceTier), ["price": 7990, "quantity": 2]], "revokedSeatQuantity": 2,
+    ]
+
+    static let priceTier: JSONObject = ["price": 9990, "quantity": 5]
 
     static let renewalInfo: JSONObject = [
         "expirationIntent": 1, "originalTransactionId": "12345", "autoRenewProductId": "com.example.product.2",
@@ -53,8 +70,16 @@ enum SamplePayload {
         "renewalDate": 1_698_148_850_000, "currency": "USD", "renewalPrice": 9990, "offerDiscountType": "PAY_AS_YOU_GO",
         "eligibleWinBackOfferIds": ["eligible1", "eligible2"], "appAccountToken": "7e3fb20b-4cdb-47cc-936d-99d65f608138",
         "appTransactionId": "71134",
-        "offerPeriod": "P1Y", "renewalBillingPlanType": "BILLED_UPFRONT",
+        "offerPeriod": "P1Y", "renewalBillingPlanType": "BILLED_UPFRONT", "commitmentInfo": .object(renewalCommitment),
+        "multiSeatInfo": .object(renewalSeats), "renewalQuantity": 5,
     ]
+
+    static let renewalCommitment: JSONObject = [
+        "commitmentAutoRenewProductId": "com.example.product.2", "commitmentAutoRenewStatus": 0,
+        "commitmentRenewalBillingPlanType": "MONTHLY", "commitmentRenewalDate": 1_698_149_000_000, "commitmentRenewalPrice": 9990,
+    ]
+
+    static let renewalSeats: JSONObject = ["renewalPriceTiers": [.object(priceTier)]]
 
     static let appTransaction: JSONObject = [
         "receiptType": "Production", "appAppleId": 531412, "bundleId": "com.example", "applicationVersion": "1.2.3",
@@ -62,6 +87,6 @@ enum SamplePayload {
         "receiptCreationDate": 1_698_148_900_000, "originalPurchaseDate": 1_698_148_800_000, "originalApplicationVersion": "1.1.2",
         "deviceVerification": "ZGV2aWNl", "deviceVerificationNonce": "48ccfa42-7431-4f22-9908-7e88983e105a",
         "preorderDate": 1_698_148_700_000,
-        "appTransactionId": "71134", "originalPlatform": "iOS",
+        "appTransactionId": "71134", "originalPlatform": "iOS", "storeType": "CONSUMER",
     ]
 }

@@ -58,6 +58,23 @@ struct EventReaderTests {
         #expect(reading.labels.oddMembers == ["transaction.offerIdentifier"])
     }
 
+    @Test func `values that this version does not know are merged, and noted percent-encoded`() throws {
+        let change: SignedScene.Change = {
+            $0["offerDiscountType"] = "HALF PRICE/é"
+            $0["revocationReason"] = 77
+        }
+        let reading = try Self.read(Self.notification(transaction: change), .notificationV2)
+        let facts = try reading.result.get()
+        #expect(facts.unhandledReason == nil && facts.transaction?.payload.offerDiscountType?.rawValue == "HALF PRICE/é")
+        #expect(
+            reading.labels.unknownValues.sorted() == [
+                "transaction.offerDiscountType=HALF%20PRICE%2F%C3%A9", "transaction.revocationReason=77",
+            ]
+        )
+        #expect(reading.labels.oddMembers == [])
+        #expect(try Self.read(Self.notification(), .notificationV2).labels.unknownValues == [])
+    }
+
     @Test func `a notification from the future is retryable, and the error says where the date is`() throws {
         let early = SignedScene.now.advanced(by: .seconds(-3600))
         let refusal = try #require(try Self.read(Self.notification(), .notificationV2, at: early).refusal)

@@ -21,12 +21,18 @@ struct MeaningTests {
         "EXPIRED/VOLUNTARY": .expired, "EXPIRED/BILLING_RETRY": .expired, "EXPIRED/PRICE_INCREASE": .expired,
         "EXPIRED/PRODUCT_NOT_FOR_SALE": .expired, "PRICE_INCREASE/PENDING": .consentAsked, "PRICE_INCREASE/ACCEPTED": .consentGiven,
         "RENEWAL_EXTENDED": .extended, "CONSUMPTION_REQUEST": .consumptionAsked, "REFUND_DECLINED": .refundDeclined,
-        "REFUND_REVERSED": .refundReversed,
+        "REFUND_REVERSED": .refundReversed, "DID_CHANGE_RENEWAL_PREF/INCREASE_QUANTITY": .seatsChanged,
+        "DID_CHANGE_RENEWAL_PREF/DECREASE_QUANTITY": .seatsChanged, "UNCLAIM_SEATS": .seatsUnclaimed, "RESCIND_CONSENT": .consentRescinded,
+        "EXTERNAL_PURCHASE_TOKEN/UNREPORTED": .externalPurchaseToken, "EXTERNAL_PURCHASE_TOKEN/CREATED": .externalPurchaseToken,
+        "EXTERNAL_PURCHASE_TOKEN/ACTIVE_TOKEN_REMINDER": .externalPurchaseToken, "PRICE_CHANGE": .priceChanged,
+        "METADATA_UPDATE": .metadataUpdated, "MIGRATION": .migrated, "RENEWAL_EXTENSION/SUMMARY": .extensionCompleted,
+        "RENEWAL_EXTENSION/FAILURE": .extensionFailed,
     ]
 
     /// The refund requests by type; other types have none.
     static let refunds: [String: RefundRequestFact.Kind] = [
-        "CONSUMPTION_REQUEST": .asked, "REFUND": .refunded, "REFUND_DECLINED": .declined, "REFUND_REVERSED": .reversed,
+        "CONSUMPTION_REQUEST": .asked, "REFUND": .refunded, "REFUND/SEATS": .refunded, "REFUND_DECLINED": .declined,
+        "REFUND_REVERSED": .reversed,
     ]
 
     @Test func `the table has each documented kind once`() {
@@ -46,7 +52,7 @@ struct MeaningTests {
 
         #expect(facts.refundStatement?.kind == Self.refunds[kind.description])
 
-        let money: Set<EffectKind> = [.granted, .refunded, .revoked]
+        let money: Set<EffectKind> = [.granted, .refunded, .seatsRefunded, .revoked]
         let other = facts.effects.filter { !money.contains($0.key.kind) }
         #expect(other.map(\.key.kind) == [Self.lifecycle[kind.description]].compactMap(\.self))
         #expect(other.allSatisfy { $0.key.subject == facts.notificationUUID?.uuidString.lowercased() && $0.occurredAt == SignedScene.now })
@@ -58,5 +64,15 @@ struct MeaningTests {
         let facts = try SignedScene.facts(of: SignedScene.sign(migration, outer: { $0["notificationType"] = "MIGRATE" }))
         #expect(facts.unhandledReason == nil)
         #expect(facts.transaction != nil)
+        #expect(facts.effects.map(\.key.kind) == [.granted, .migrated])
+    }
+
+    @Test(arguments: ["DID_RENEW", "SUBSCRIBED", "SEATS_CHANGED"], [Subtype.increaseQuantity, .decreaseQuantity])
+    func `a change of seats means the same with any type: Apple does not say which has it`(type: String, subtype: Subtype) throws {
+        var trigger = SignedScene.trigger(NotificationKind(NotificationTypeV2(rawValue: type), subtype))
+        trigger.allowsUnknownKinds = true
+        let facts = try SignedScene.facts(of: trigger.notification())
+        #expect(facts.unhandledReason == nil)
+        #expect(facts.effects.map(\.key.kind) == [.granted, .seatsChanged])
     }
 }

@@ -29,7 +29,7 @@ struct MoneyTests {
 
     @Test func `the end of family sharing is a revocation, not a refund`() throws {
         let facts = try SignedScene.facts(of: try SignedScene.trigger(NotificationKind(.revoke)).notification())
-        #expect(facts.transaction?.isFamilyShared == true)
+        #expect(facts.transaction?.isPurchased == false)
         #expect(facts.effects.map(\.key.kind) == [.granted, .revoked])
     }
 }

@@ -31,6 +31,13 @@ struct FindingTests {
         #expect(found.found.contains("data.bundleVersion, transaction.price"))
     }
 
+    @Test func `values that this version does not know are a warning that names them with an event`() {
+        #expect(DoctorCheck.unknownValues([], outcomes: 10_000).status == .ok)
+        let value = UnknownValueStatistics.Value(name: "transaction.inAppOwnershipType=LENT", events: 3, latestEventID: 4711)
+        let found = DoctorCheck.unknownValues([value], outcomes: 10_000)
+        #expect(found.status == .warning && found.found.contains("transaction.inAppOwnershipType=LENT (events: 3, the latest 4711)"))
+    }
+
     @Test func `the settings of the roles are read from the file that sets them`() {
         let sql = """
                     ('appstore_worker',   'statement_timeout',                   '30s'),

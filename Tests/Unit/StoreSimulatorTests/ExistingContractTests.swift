@@ -8,7 +8,7 @@ struct ExistingContractTests {
     private static let group = "20998877"
     private static let bought = Timestamp.testNow.advanced(byDays: -10)
 
-    private static func contract(
+    static func contract(
         _ product: SimulatedProduct = .subscription("pro.monthly", every: .days(30), price: 7990, group: group),
         ownership: InAppOwnershipType = .purchased,
         revokedAt: Timestamp? = nil
@@ -30,7 +30,7 @@ struct ExistingContractTests {
         return contract
     }
 
-    private static func trigger(_ kind: String, _ contract: ExistingContract) throws -> NotificationTrigger {
+    static func trigger(_ kind: String, _ contract: ExistingContract) throws -> NotificationTrigger {
         var trigger = NotificationTrigger(try NotificationKind(kind), app: contract.app, now: .testNow, seed: 1)
         trigger.contract = contract
         return trigger

@@ -5,12 +5,13 @@ LANGUAGE plpgsql AS $$
 BEGIN
     RETURN QUERY
     SELECT tell.place,
-           ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id),
+           ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.bundle_id, e.vouched_bundle_id),
                e.original_transaction_id,
                appstore.owner_of(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
                e.occurred_at, p_now,
                jsonb_build_object(
                    'effect_subject', e.subject, 'learned_at', e.recorded_at, 'product_id', e.product_id, 'event_id', e.event_id::text,
+                   'details', e.details,
                    'transaction', CASE WHEN t.transaction_id IS NOT NULL THEN jsonb_build_object(
                        'transaction_id', t.transaction_id, 'web_order_line_item_id', t.web_order_line_item_id, 'product_id', t.product_id,
                        'product_type', t.product_type, 'purchased_at', t.purchase_date, 'expires_at', t.expires_date, 'quantity', t.quantity,
@@ -42,7 +43,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.effect_entries IS
-    'The entries of effects: the order and the user of now, the charge, the state of the renewal, and the access that the contract gives.';
+    'The entries of effects: their details, the order and the user of now, the charge, the state of the renewal, and the access that the contract gives.';
 
 CREATE OR REPLACE FUNCTION appstore.access_entries(
     p_kinds text[], p_environments appstore.environment[], p_refs text[], p_turned appstore.contract_key[], p_now timestamptz, p_enabled_at timestamptz)

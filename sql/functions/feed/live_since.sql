@@ -18,7 +18,8 @@ BEGIN
             WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = p_environment OFFSET 0
         ) AS m ON true
         LEFT JOIN LATERAL (
-            SELECT l.since FROM appstore.live_since AS l WHERE l.bundle_id = coalesce(t.bundle_id, m.bundle_id, e.vouched_bundle_id) OFFSET 0
+            SELECT l.since FROM appstore.live_since AS l
+            WHERE l.bundle_id = coalesce(t.bundle_id, m.bundle_id, e.bundle_id, e.vouched_bundle_id) OFFSET 0
         ) AS l ON true
         WHERE (e.occurred_at < l.since) IS NOT TRUE);
 END

@@ -134,4 +134,4 @@ LANGUAGE sql STABLE ROWS 1 AS $$
 $$;
 COMMENT ON FUNCTION appstore.affected_rows IS
     'The rows that a derivation after these changes concerns: tokens, the orders to check; unsure, those whose payer may differ; periods, '
-    'purchases whose order may differ; contracts; claimed, contracts whose claims may differ; shared, contracts of charges of family members.';
+    'purchases whose order may differ; contracts; claimed, contracts whose claims may differ; shared, contracts of charges that were not bought.';

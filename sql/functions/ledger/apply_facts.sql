@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION appstore.apply_facts(
     p_contract_ids text[], p_renewals text[],
     p_effect_ids uuid[], p_other_effect_ids uuid[], p_kinds text[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamptz[],
     p_original_transaction_ids text[], p_effect_transaction_ids text[], p_product_ids text[], p_vouched_bundle_ids text[],
-    p_grace_period_expires_dates timestamptz[])
+    p_grace_period_expires_dates timestamptz[], p_bundle_ids text[], p_details jsonb[])
 RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_mergejoin = off
@@ -40,12 +40,14 @@ BEGIN
             WHERE t.transaction_id = moved.id AND t.environment = p_environment AND t.original_transaction_id = moved.contract
               AND t.is_subscription AND t.is_purchased
               AND t.revocation_date IS NULL AND t.left_contract IS NULL AND t.receipt_date IS NULL
+              AND t.multi_seat_info IS NULL AND t.commitment_info IS NULL
               AND t.app_account_token IS NOT DISTINCT FROM t.first_token AND NOT t.token_changed OFFSET 0
         ) AS t
         CROSS JOIN LATERAL (
             SELECT m.*, m.ctid FROM appstore.contracts AS m
             WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = p_environment
-              AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL OFFSET 0
+              AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL
+              AND m.seats_bought IS NULL AND m.commitment_until IS NULL OFFSET 0
         ) AS m
     ), plain AS MATERIALIZED (
         -- 2. Of these, those whose purchase has no other transaction, and whose order does not change. A token in a charge that pays the purchase's
@@ -134,15 +136,15 @@ BEGIN
                c.access_until, m.user_id IS NULL)
     ), effect AS (
         INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
-                                      product_id, order_no, user_id, grace_period_expires_date)
+                                      product_id, order_no, user_id, grace_period_expires_date, details)
         SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
-               e.product_id, p.order_no, p.user_id, e.grace_period_expires_date
+               e.product_id, p.order_no, p.user_id, e.grace_period_expires_date, e.details
         FROM (
             SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
                    unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                    unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
                    unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id,
-                   unnest(p_grace_period_expires_dates) AS grace_period_expires_date
+                   unnest(p_grace_period_expires_dates) AS grace_period_expires_date, unnest(p_details) AS details
         ) AS e
         JOIN plain AS p ON p.transaction_id = e.transaction_id
         -- The grant of a fact that names another period than the newest one, or none, is compared with others below.
@@ -167,16 +169,17 @@ BEGIN
         WITH effect AS (
             INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id,
                                           product_id, order_no, user_id, vouched_bundle_id,
-                                          grace_period_expires_date)
+                                          grace_period_expires_date, bundle_id, details)
             SELECT e.effect_id, p_environment, e.kind, e.subject, e.event_id, e.occurred_at, e.original_transaction_id, e.transaction_id,
                    e.product_id, t.order_no, appstore.owner_of(o.user_id, m.user_id), e.vouched_bundle_id,
-                   e.grace_period_expires_date
+                   e.grace_period_expires_date, e.bundle_id, e.details
             FROM (
                 SELECT unnest(p_effect_ids) AS effect_id, unnest(p_other_effect_ids) AS other_effect_id, unnest(p_kinds) AS kind,
                        unnest(p_subjects) AS subject, unnest(p_event_ids) AS event_id, unnest(p_occurred_at) AS occurred_at,
                        unnest(p_original_transaction_ids) AS original_transaction_id, unnest(p_effect_transaction_ids) AS transaction_id,
                        unnest(p_product_ids) AS product_id, unnest(p_vouched_bundle_ids) AS vouched_bundle_id,
-                       unnest(p_grace_period_expires_dates) AS grace_period_expires_date
+                       unnest(p_grace_period_expires_dates) AS grace_period_expires_date, unnest(p_bundle_ids) AS bundle_id,
+                       unnest(p_details) AS details
             ) AS e
             LEFT JOIN LATERAL (
                 SELECT t.order_no, t.period_no, t.original_transaction_id, t.purchase_date, t.is_later_copy,

@@ -23,7 +23,7 @@ BEGIN
            OR (posted.first_user, posted.last_user) IS DISTINCT FROM (claimed.first_user, claimed.last_user)
            OR claimed.first_user <> claimed.last_user
     ), refused AS (
-        -- 3. Each user's first post of a purchase that another user owns, or of a family member's transaction without an owner. A consumable
+        -- 3. Each user's first post of a purchase that another user owns, or of a shared or assigned transaction without an owner. A consumable
         --    or a contract in a receipt counts when the post names its transaction as just made, or when the contract had another owner then
         --    as well. Excluded: posts of forgotten users, posts before a later link, and contracts with a paid period without a user, which
         --    are listed themselves.

@@ -65,7 +65,7 @@ BEGIN
         PERFORM appstore.derive_claims(p_environment, v_affected.claimed);
     END IF;
     IF cardinality(v_affected.shared) > 0 THEN
-        -- A family member's charge has no order that says which period it has left. What it has left there may be no copy any longer.
+        -- A charge that was not bought has no order that says which period it has left. What it has left there may be no copy any longer.
         v_affected.periods := ARRAY(
             SELECT unnest(v_affected.periods)
             UNION

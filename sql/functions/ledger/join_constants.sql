@@ -74,6 +74,7 @@ BEGIN
     END LOOP;
     v_joined := jsonb_populate_record(CASE WHEN v_newer_jws THEN other ELSE t END, v_members - 'product_type');
     v_joined.known := nullif(v_known, '{}');
+    v_joined.is_purchased := appstore.is_purchase(v_joined.in_app_ownership_type);
     v_joined := appstore.with_type(v_joined, v_members ->> 'product_type', v_joined.is_subscription);
     -- 4. A copy has the date of its purchase; without originalPurchaseDate its own statement has that of the restore.
     IF appstore.purchase_of(v_joined) = v_joined.original_transaction_id AND v_joined.transaction_id <> v_joined.original_transaction_id THEN

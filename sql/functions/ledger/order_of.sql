@@ -15,4 +15,4 @@ END
 $$;
 COMMENT ON FUNCTION appstore.order_of IS
     'The order that a transaction of a purchase points to: the one that its first token names, else one that the purchase pays, else that of the '
-    'purchase itself; null for a family member''s.';
+    'purchase itself; null where it was not bought.';

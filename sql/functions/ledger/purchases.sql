@@ -21,18 +21,53 @@ $$;
 COMMENT ON FUNCTION appstore.is_later_copy IS
     'Whether the ledger has an earlier transaction of the same purchase, by the numbers of their ids. What was bought with a copy, is paid already.';
 
+-- Inlined, all three.
+CREATE OR REPLACE FUNCTION appstore.plus(a numeric, b numeric) RETURNS numeric
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(a + b, a, b)
+$$;
+COMMENT ON FUNCTION appstore.plus IS 'The sum; null only where both are.';
+
+CREATE OR REPLACE FUNCTION appstore.is_addition(t appstore.transactions) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT t.additional_transaction_reason IS NOT NULL
+$$;
+COMMENT ON FUNCTION appstore.is_addition IS
+    'Whether the transaction is of a period to which seats were added: Apple marks all transactions of such a period, the first one too.';
+
+CREATE OR REPLACE FUNCTION appstore.revoked_seats(t appstore.transactions) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN t.multi_seat_info IS NULL THEN NULL
+                WHEN t.revocation_date IS NOT NULL AND appstore.is_refund(t.revocation_type) THEN t.quantity
+                ELSE coalesce((t.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0) END
+$$;
+COMMENT ON FUNCTION appstore.revoked_seats IS 'How many seats of a transaction Apple has refunded; null where it bought no seats of a group.';
+
 CREATE OR REPLACE FUNCTION appstore.purchase(p_environment appstore.environment, p_period_no uuid)
 RETURNS TABLE (transaction_id text, original_transaction_id text, web_order_line_item_id text, bundle_id text, product_id text,
                product_type text, is_subscription boolean, is_purchased boolean, first_token uuid, purchase_date timestamptz, quantity integer,
                price bigint, currency text, first_signed_date timestamptz, stated_at timestamptz, expires_date timestamptz,
-               revocation_date timestamptz, revocation_percentage integer, is_upgraded boolean, transactions bigint)
+               revocation_date timestamptz, revocation_type text, revocation_percentage integer, revoked_seats integer, is_upgraded boolean,
+               has_additions boolean, commitment_info jsonb, transactions bigint)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.bundle_id, t.product_id,
-           coalesce(t.product_type, max(t.product_type) OVER alike), t.is_subscription, t.is_purchased, t.first_token, t.purchase_date, t.quantity,
-           t.price, t.currency, min(t.first_signed_date) OVER alike, max(greatest(t.signed_date, t.receipt_date)) OVER alike,
-           first_value(t.expires_date) OVER newest, first_value(t.revocation_date) OVER newest,
-           first_value(t.revocation_percentage) OVER newest, first_value(t.is_upgraded) OVER newest, count(*) OVER alike
+           coalesce(t.product_type, max(t.product_type) OVER alike), t.is_subscription, t.is_purchased, t.first_token, t.purchase_date,
+           appstore.plus(CASE WHEN NOT part.is_addition THEN t.quantity END, sum(t.quantity) FILTER (WHERE part.is_addition) OVER alike)::integer,
+           appstore.plus(CASE WHEN NOT part.is_addition THEN t.price END, sum(t.price) FILTER (WHERE part.is_addition) OVER alike)::bigint,
+           t.currency, min(t.first_signed_date) OVER alike, max(greatest(t.signed_date, t.receipt_date)) OVER alike,
+           first_value(t.expires_date) OVER newest,
+           -- Seats that were added run on when others are refunded.
+           CASE WHEN (part.is_addition OR t.revocation_date IS NOT NULL)
+                     AND bool_and(t.revocation_date IS NOT NULL) FILTER (WHERE part.is_addition) OVER alike IS NOT FALSE
+                     OR count(*) FILTER (WHERE part.is_addition) OVER alike = CASE WHEN part.is_addition THEN 1 ELSE 0 END
+                THEN first_value(t.revocation_date) OVER newest END,
+           first_value(t.revocation_type) OVER newest, first_value(t.revocation_percentage) OVER newest,
+           appstore.plus(CASE WHEN NOT part.is_addition THEN part.revoked_seats END,
+                         sum(part.revoked_seats) FILTER (WHERE part.is_addition) OVER alike)::integer,
+           first_value(t.is_upgraded) OVER newest, bool_or(part.is_addition) OVER alike,
+           first_value(t.commitment_info) OVER newest, count(*) OVER alike
     FROM appstore.transactions AS t
+    CROSS JOIN LATERAL (SELECT appstore.is_addition(t) AS is_addition, appstore.revoked_seats(t) AS revoked_seats) AS part
     WHERE t.environment = p_environment AND t.period_no = p_period_no
     WINDOW alike AS (PARTITION BY t.is_purchased),
            newest AS (PARTITION BY t.is_purchased
@@ -43,20 +78,27 @@ LANGUAGE sql STABLE ROWS 1 AS $$
 $$;
 COMMENT ON FUNCTION appstore.purchase IS
     'A purchase by its number: the constants of its first transaction, which represents it, and the state of the newest statement about any of them. '
-    'Those that were bought come before those of family members.';
+    'Seats that were added in it count together: quantity and price are the sum, and it is revoked when all are. Those that were bought come before '
+    'those that are shared or assigned.';
 
-CREATE OR REPLACE FUNCTION appstore.paid_status(p_revocation_date timestamptz, p_revocation_percentage integer) RETURNS text
+CREATE OR REPLACE FUNCTION appstore.paid_status(
+    p_revocation_date timestamptz, p_revocation_type text, p_revocation_percentage integer, p_revoked_seats integer DEFAULT NULL)
+RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN p_revocation_date IS NULL THEN 'paid' WHEN p_revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
+    SELECT CASE WHEN p_revocation_date IS NULL OR NOT appstore.is_refund(p_revocation_type)
+                    THEN CASE WHEN p_revoked_seats > 0 THEN 'partly_refunded' ELSE 'paid' END
+                WHEN p_revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
 $$;
-COMMENT ON FUNCTION appstore.paid_status IS 'The status of the order of a paid purchase. A refund without a percentage is one of the whole price.';
+COMMENT ON FUNCTION appstore.paid_status IS
+    'The status of the order of a paid purchase. A refund without a percentage is one of the whole price; seats of a group are refunded without a '
+    'date.';
 
 CREATE OR REPLACE FUNCTION appstore.paid_period(p_environment appstore.environment, p_period_no uuid)
 RETURNS TABLE (transaction_id text, original_transaction_id text, web_order_line_item_id text, product_id text, paid_at timestamptz,
                quantity integer, price bigint, currency text, status text)
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT p.transaction_id, p.original_transaction_id, p.web_order_line_item_id, p.product_id, p.purchase_date, p.quantity, p.price,
-           p.currency, appstore.paid_status(p.revocation_date, p.revocation_percentage)
+           p.currency, appstore.paid_status(p.revocation_date, p.revocation_type, p.revocation_percentage, p.revoked_seats)
     FROM appstore.purchase(p_environment, p_period_no) AS p
     WHERE p.is_purchased
 $$;

@@ -63,7 +63,7 @@ DECLARE
     v_typed appstore.transactions := t;
 BEGIN
     v_typed.product_type := p_product_type;
-    v_typed.is_subscription := coalesce(p_product_type = 'Auto-Renewable Subscription', p_is_subscription);
+    v_typed.is_subscription := appstore.is_subscription(p_product_type, p_is_subscription);
     IF appstore.purchase_of(v_typed) <> appstore.purchase_of(t) THEN
         v_typed.period_no := appstore.purchase_number(v_typed);
     END IF;
@@ -71,5 +71,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.with_type IS
-    'A register with the type that another statement has, and the number of the purchase that it is then. As long as no type is known, '
-    'p_is_subscription says whether it is a subscription.';
+    'A register with the type that another statement has, and the number of the purchase that it is then. p_is_subscription is what its other '
+    'members say: see appstore.is_subscription.';

@@ -139,8 +139,15 @@ BEGIN
               SELECT o.call_id FROM unnest(v_keys) AS asked (call_key)
               CROSS JOIN LATERAL (SELECT o.call_id, o.kind FROM appstore.outbox AS o WHERE o.call_key = asked.call_key AND o.state = 'open' OFFSET 0) AS o
               WHERE o.kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
-                               'set_app_account_token')))
+                               'set_app_account_token', 'customer_groups', 'seat_info')))
       AND (c.state = 'open') IS TRUE;
+    -- What Apple said of the customer's groups and seats is no event: the call has it.
+    UPDATE appstore.outbox AS c SET answer = NULL
+    WHERE c.call_id = ANY (ARRAY(
+              SELECT o.call_id FROM unnest(v_keys) AS asked (call_key)
+              CROSS JOIN LATERAL (SELECT o.call_id FROM appstore.outbox AS o
+                                  WHERE o.call_key = asked.call_key AND o.kind IN ('customer_groups', 'seat_info') OFFSET 0) AS o))
+      AND c.answer IS NOT NULL;
 
     -- 2. Calls that are made from those bodies. Where another event requested the same call, the call uses its body from now on. The others
     --    are discarded; the bodies of their answers and fallback events are deleted as well. Calls are found by their ids, hence IS TRUE: an
@@ -171,5 +178,4 @@ END
 $$;
 COMMENT ON FUNCTION appstore.delete_bodies IS
     'Deletes the bodies of these posts and of all settled events about these contracts, and ends the calls that were made of them, and questions '
-    'about the contracts. Returns the '
-    'events whose bodies were deleted.';
+    'about the contracts, and deletes what Apple answered about their groups and seats. Returns the events whose bodies were deleted.';

@@ -2,13 +2,13 @@ CREATE OR REPLACE FUNCTION appstore.odd_members() RETURNS TABLE (events bigint, 
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
     WITH latest AS MATERIALIZED (
-        SELECT o.settled_at, o.odd_members FROM appstore.outcomes AS o ORDER BY o.settled_at DESC, o.event_id DESC LIMIT 10000
+        SELECT o.event_id, o.settled_at, o.odd_members FROM appstore.outcomes AS o ORDER BY o.settled_at DESC, o.event_id DESC LIMIT 10000
     ), odd AS MATERIALIZED (
-        SELECT l.odd_members FROM latest AS l
-        WHERE l.odd_members IS NOT NULL AND l.settled_at > statement_timestamp() - interval '168 hours'
+        SELECT l.event_id, note AS member FROM latest AS l CROSS JOIN LATERAL unnest(l.odd_members) AS note
+        WHERE note NOT LIKE '%=%' AND l.settled_at > statement_timestamp() - interval '168 hours'
     )
-    SELECT (SELECT count(*) FROM odd), (SELECT count(*) FROM latest),
-           ARRAY(SELECT DISTINCT member FROM odd CROSS JOIN LATERAL unnest(odd.odd_members) AS member ORDER BY member LIMIT 20)
+    SELECT (SELECT count(DISTINCT odd.event_id) FROM odd), (SELECT count(*) FROM latest),
+           ARRAY(SELECT DISTINCT odd.member FROM odd ORDER BY odd.member LIMIT 20)
 $$;
 COMMENT ON FUNCTION appstore.odd_members IS
     'Events of the last seven days with members of another type than the program reads, among the latest 10,000 outcomes: how many events, of how '

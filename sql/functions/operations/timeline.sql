@@ -39,7 +39,7 @@ LANGUAGE sql STABLE AS $$
                CASE
                    WHEN e.kind = 'granted' THEN concat_ws(', ',
                        'expires=' || to_char(c.expires_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), c.cost,
-                       CASE WHEN c.quantity > 1 THEN 'quantity=' || c.quantity END, CASE WHEN NOT c.is_purchased THEN 'family_shared' END)
+                       CASE WHEN c.quantity > 1 THEN 'quantity=' || c.quantity END, CASE WHEN NOT c.is_purchased THEN lower(c.in_app_ownership_type) END)
                    WHEN e.kind NOT IN ('refunded', 'revoked') THEN coalesce(CASE e.kind WHEN 'consumption_asked' THEN (
                        SELECT r.reason FROM appstore.refund_requests AS r
                        WHERE r.environment = e.environment AND r.notification_uuid = e.subject::uuid) END, e.type)

@@ -18,4 +18,4 @@ LANGUAGE sql STABLE SECURITY DEFINER ROWS 10 SET search_path = pg_catalog, pg_te
 $$;
 COMMENT ON FUNCTION appstore_reports.active_subscriptions IS
     'Subscriptions that are paid and have not ended at the end of the day (UTC), or now if the day lasts. Grace periods and those that will not '
-    'renew count; trials (a column of their own) and family members do not. by is app, product, storefront, offer or currency.';
+    'renew count; trials (a column of their own), family members and who was assigned a seat do not. by is app, product, storefront, offer or currency.';

@@ -25,15 +25,16 @@ BEGIN
     RETURN QUERY
     WITH grouped AS (
         SELECT c.span, c.bundle_id, c.product_id, c.detail, c.currency,
-               count(*) AS n, count(*) FILTER (WHERE c.price IS NULL) AS without_price, sum(c.price) AS price
+               count(*) FILTER (WHERE NOT c.is_addition) AS n, count(*) FILTER (WHERE c.price IS NULL AND NOT c.is_addition) AS without_price,
+               sum(c.price) AS price
         FROM (
-            -- From which place on, after which place, from which place in grace, days, trial, introductory offer. In one number, which is
-            -- quick to hash, and of which the planner does not expect as many values as there are charges: so each process groups its share.
+            -- From which place on, after which place, from which place in grace, days, trial, whether its days count instead of the product's
+            -- duration: of introductory offers and of a month of a commitment. In one number, which is quick to hash, and of which the planner does not expect as many values as there are charges: so each process groups its share.
             SELECT ((width_bucket(c.purchase_date, v_ends) + 1)::bigint << 48) + ((width_bucket(c.ended_at, v_ends) + 1)::bigint << 32)
                    + ((width_bucket(least(c.expires_date, c.ended_at), v_ends) + 1)::bigint << 16)
-                   + 4 * greatest(0, least(appstore_reports.days_between(c.purchase_date, c.expires_date), 16383))
-                   + CASE WHEN c.is_trial THEN 2 WHEN c.is_intro THEN 1 ELSE 0 END AS span,
-                   c.bundle_id, c.product_id, c.currency, c.price,
+                   + 4 * greatest(0, least(appstore_reports.days_between(c.period_start, c.expires_date), 16383))
+                   + CASE WHEN c.is_trial THEN 2 WHEN c.is_intro OR c.billing_plan_type = 'MONTHLY' THEN 1 ELSE 0 END AS span,
+                   c.bundle_id, c.product_id, c.currency, c.running_price AS price, c.is_addition,
                    appstore_reports.dimension(by, NULL, NULL, c.storefront, c.offer_type, c.offer_identifier, c.offer_discount_type,
                                               c.currency) AS detail,
                    clock_timestamp() AS barrier -- volatile, so that this stays a subquery
@@ -45,10 +46,10 @@ BEGIN
     ), charged AS (
         SELECT g.first, g.after, g.grace, CASE by WHEN 'app' THEN g.bundle_id WHEN 'product' THEN g.product_id ELSE g.detail END AS value,
                g.currency, g.is_trial, g.n, g.without_price,
-               CASE WHEN NOT g.is_trial THEN g.price * appstore_reports.times_a_month(p.duration, g.is_intro, g.days) END AS mrr
+               CASE WHEN NOT g.is_trial THEN g.price * appstore_reports.times_a_month(p.duration, g.is_by_days, g.days) END AS mrr
         FROM (
             SELECT g.*, g.span >> 48 AS first, g.span >> 32 & 65535 AS after, g.span >> 16 & 65535 AS grace,
-                   (g.span >> 2 & 16383)::integer AS days, g.span & 2 <> 0 AS is_trial, g.span & 1 <> 0 AS is_intro
+                   (g.span >> 2 & 16383)::integer AS days, g.span & 2 <> 0 AS is_trial, g.span & 1 <> 0 AS is_by_days
             FROM grouped AS g
         ) AS g
         LEFT JOIN (

@@ -20,7 +20,8 @@ BEGIN
                appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
                                           n.offer_discount_type, n.currency) AS value
         FROM appstore_reports.numbered AS n
-        WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_trial AND n.expires_date > n.purchase_date
+        WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_addition AND NOT n.is_trial
+          AND n.expires_date > n.purchase_date
           AND n.purchase_date < now() -- Apple charges up to a day ahead
           AND least(n.purchase_date, n.ended_at) < v_to AND greatest(n.purchase_date, n.ended_at) >= v_from
     ), happened AS (

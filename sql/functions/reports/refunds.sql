@@ -17,7 +17,7 @@ BEGIN
         SELECT date_trunc(every, c.purchase_date)::date AS period,
                appstore_reports.dimension(by, c.bundle_id, c.product_id, c.storefront, c.offer_type, c.offer_identifier,
                                           c.offer_discount_type, c.currency) AS value,
-               c.currency, count(*) AS n, count(c.refunded_at) AS refunded, coalesce(sum(c.price), 0) AS gross,
+               c.currency, count(*) AS n, count(*) FILTER (WHERE c.refunded_at IS NOT NULL OR c.refunded_percentage > 0) AS refunded, coalesce(sum(c.price), 0) AS gross,
                coalesce(sum(c.price * c.refunded_percentage), 0) AS lost
         FROM appstore_reports.charges AS c
         WHERE c.environment = v_environment AND c.is_purchased AND NOT c.is_trial AND c.price IS DISTINCT FROM 0

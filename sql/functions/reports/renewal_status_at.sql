@@ -26,18 +26,18 @@ BEGIN
             SELECT e.kind FROM appstore.effect_log AS e
             WHERE e.original_transaction_id = c.original_transaction_id AND e.environment = c.environment
               AND e.kind IN ('will_renew', 'will_not_renew')
-              AND e.occurred_at >= c.purchase_date - CASE WHEN c.transaction_reason = 'RENEWAL' THEN interval '24 hours' ELSE '0' END
+              AND e.occurred_at >= c.committed_at - CASE WHEN c.transaction_reason = 'RENEWAL' THEN interval '24 hours' ELSE '0' END
               AND e.occurred_at < v_end
             ORDER BY e.occurred_at DESC, e.kind DESC
             LIMIT 1
         ) AS e ON true
         -- Without such an effect, what the register of the current period says, if it said so by then.
         LEFT JOIN LATERAL (
-            SELECT m.will_renew FROM appstore.contracts AS m
+            SELECT m.will_renew AND m.commitment_will_renew IS NOT FALSE AS will_renew FROM appstore.contracts AS m
             WHERE m.original_transaction_id = c.original_transaction_id AND m.environment = c.environment
               AND m.current_transaction_id = c.transaction_id AND m.renewal_signed_date < v_end OFFSET 0
         ) AS m ON true
-        WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_trial
+        WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_addition AND NOT c.is_trial
           AND c.purchase_date < v_end AND c.ended_at >= v_end
           AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
     ) AS s

@@ -21,9 +21,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION appstore_reports.days_between IS 'The days (UTC) from one instant to another.';
 
-CREATE OR REPLACE FUNCTION appstore_reports.times_a_month(duration text, is_intro boolean, days integer)
+CREATE OR REPLACE FUNCTION appstore_reports.times_a_month(duration text, is_by_days boolean, days integer)
 RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE CASE WHEN is_intro THEN NULL ELSE duration END
+    SELECT CASE CASE WHEN is_by_days THEN NULL ELSE duration END
         WHEN 'P1D' THEN 30.0
         WHEN 'P3D' THEN 10.0
         WHEN 'P7D' THEN 4.0 WHEN 'P1W' THEN 4.0
@@ -34,7 +34,7 @@ RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         WHEN 'P6M' THEN 1.0 / 6
         WHEN 'P12M' THEN 1.0 / 12 WHEN 'P1Y' THEN 1.0 / 12
         ELSE CASE
-            WHEN NOT is_intro AND duration IS NOT NULL THEN 28.0 / nullif(days, 0)
+            WHEN NOT is_by_days AND duration IS NOT NULL THEN 28.0 / nullif(days, 0)
             WHEN days BETWEEN 27 AND 33 THEN 1.0
             WHEN days BETWEEN 363 AND 375 THEN 1.0 / 12
             WHEN days BETWEEN 6 AND 8 THEN 4.0
@@ -49,7 +49,7 @@ RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION appstore_reports.times_a_month IS
     'By what the price of a period is multiplied for MRR: by the duration of the product, or by the days of the period where that is unknown or '
-    'the period is an introductory offer.';
+    'the price is for these days: of an introductory offer, and of a month of a yearly commitment.';
 
 CREATE OR REPLACE FUNCTION appstore_reports.end_of(day date) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT least((day + 1)::timestamp AT TIME ZONE 'UTC', now())

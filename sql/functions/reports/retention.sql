@@ -16,19 +16,21 @@ BEGIN
         SELECT c.bundle_id, c.product_id, c.original_transaction_id, c.purchase_date::date AS day, c.refunded_at,
                min(c.purchase_date::date) OVER subscription AS began,
                max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length,
-               bool_or(c.is_first_known) OVER subscription AS is_cut
+               bool_or(c.is_first_known) OVER subscription AS is_cut,
+               bool_or(c.billing_plan_type = 'MONTHLY') OVER subscription AS is_monthly
         FROM appstore_reports.numbered AS c
-        WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_trial AND NOT c.is_intro
+        WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_addition AND NOT c.is_trial
+          AND NOT c.is_intro
           AND c.expires_date IS NOT NULL AND c.purchase_date < now() AND c.product_id = coalesce(product, c.product_id)
         WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.original_transaction_id)
-    ), timed AS ( -- 2. with the duration of the product, else that of the subscription's longest period
-        SELECT p.*, CASE coalesce(d.duration, '') WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
+    ), timed AS ( -- 2. with the duration of the product, which a commitment pays by the month, else that of the subscription's longest period
+        SELECT p.*, CASE coalesce(CASE WHEN p.is_monthly THEN 'P1M' ELSE d.duration END, '') WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
                     WHEN '' THEN CASE WHEN p.length BETWEEN 0 AND 1 THEN 'P1D' WHEN p.length = 3 THEN 'P3D'
                                       WHEN p.length BETWEEN 6 AND 8 THEN 'P1W' WHEN p.length BETWEEN 12 AND 16 THEN 'P2W'
                                       WHEN p.length BETWEEN 27 AND 37 THEN 'P1M' WHEN p.length BETWEEN 58 AND 62 THEN 'P2M'
                                       WHEN p.length BETWEEN 88 AND 95 THEN 'P3M' WHEN p.length BETWEEN 179 AND 185 THEN 'P6M'
                                       WHEN p.length BETWEEN 363 AND 375 THEN 'P1Y' END
-                    ELSE d.duration END AS duration
+                    WHEN 'P1M' THEN 'P1M' ELSE d.duration END AS duration
         FROM paid AS p
         LEFT JOIN (
             SELECT q.product_id, q.bundle_id, max(q.duration) AS duration FROM appstore.products AS q GROUP BY q.product_id, q.bundle_id

@@ -20,7 +20,7 @@ BEGIN
                n.next_is_trial IS NULL AND appstore.is_active(now(), n.ended_at) AS is_open,
                n.original_transaction_id
         FROM appstore_reports.numbered AS n
-        WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND n.is_trial
+        WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND n.is_trial AND NOT n.is_addition
     )
     SELECT r.period, t.value, count(*), count(*) FILTER (WHERE t.is_converted), count(*) FILTER (WHERE t.is_refunded),
            count(*) FILTER (WHERE t.is_open AND m.will_renew IS NOT FALSE),

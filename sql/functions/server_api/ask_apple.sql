@@ -1,20 +1,23 @@
 CREATE OR REPLACE FUNCTION appstore.ask_apple(
-    kind text, id text DEFAULT NULL, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL, product_id text DEFAULT NULL)
+    kind text, id text DEFAULT NULL, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL, product_id text DEFAULT NULL,
+    pagination_token text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM appstore.check_argument(
         coalesce(kind, '') NOT IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all'),
         format('%s changes something', kind), format('Call appstore.%s.', kind));
-    RETURN appstore.request_apple(kind, id, jsonb_strip_nulls(jsonb_build_object('productId', product_id)), bundle_id, environment,
-                                  appstore.actor(), NULL, NULL);
+    RETURN appstore.request_apple(kind, id, jsonb_strip_nulls(jsonb_build_object(
+        'productId', product_id, 'paginationToken', pagination_token)), bundle_id, environment, appstore.actor(), NULL, NULL);
 END
 $$;
 COMMENT ON FUNCTION appstore.ask_apple IS
     'Asks Apple, and returns the call: appstore.call_document tells its state and answer. kind is transaction_info, transaction_history, '
     'subscription_statuses, refund_history, app_transaction (id is any transactionId of the customer), order_lookup (the order number on a '
-    'customer''s receipt), extend_status (a requestIdentifier, with product_id), test_notification (no id) or test_status (its token). Without an '
-    'environment, about a transaction that the ledger does not know, Production is asked first and then Sandbox.';
+    'customer''s receipt), extend_status (a requestIdentifier, with product_id), test_notification (no id), test_status (its token), '
+    'customer_groups (any transactionId of the customer), group_members (a groupId, with the pagination_token of the page before) or seat_info (the '
+    'originalTransactionId of a purchaser). Without an environment, about a transaction that the ledger does not know, Production is asked first and '
+    'then Sandbox; about groups and seats, Sandbox.';
 
 CREATE OR REPLACE FUNCTION appstore.set_app_account_token(
     original_transaction_id text, token uuid, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL) RETURNS bigint

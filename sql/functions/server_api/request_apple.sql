@@ -62,9 +62,11 @@ DECLARE
     v_is_change  boolean := kind IN ('set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'extend_for_all');
     v_is_extension boolean := kind IN ('extend_renewal_date', 'extend_for_all');
     v_of_one     boolean := kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
-                                     'set_app_account_token', 'finish_transaction', 'extend_renewal_date');
+                                     'set_app_account_token', 'finish_transaction', 'extend_renewal_date', 'customer_groups', 'seat_info');
+    v_of_group   boolean := kind IN ('customer_groups', 'group_members', 'seat_info');
     v_key        text := id;
     v_path       text[] := ARRAY[id];
+    v_query      jsonb;
     v_body       jsonb;
     v_payload    bytea;
     v_call       record;
@@ -73,11 +75,12 @@ DECLARE
 BEGIN
     -- 1. The arguments. The messages, unlike the hints, show none of them: the HTTP API returns them.
     PERFORM appstore.check_argument(
-        v_is_change OR kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction',
-                                'order_lookup', 'extend_status', 'test_notification', 'test_status'),
+        v_is_change OR v_of_group
+        OR kind IN ('transaction_info', 'transaction_history', 'subscription_statuses', 'refund_history', 'app_transaction', 'order_lookup',
+                    'extend_status', 'test_notification', 'test_status'),
         format('there is no question %s', quote_nullable(kind)),
         'Questions are transaction_info, transaction_history, subscription_statuses, refund_history, app_transaction, order_lookup, '
-        'extend_status, test_notification and test_status.');
+        'extend_status, test_notification, test_status, customer_groups, group_members and seat_info.');
     IF kind = 'test_notification' THEN
         PERFORM appstore.check_argument(id IS NULL, 'a test notification has no id', 'Leave it out.'),
                 appstore.check_environment(environment);
@@ -89,11 +92,18 @@ BEGIN
             'id must be ' || CASE WHEN v_of_one THEN 'a transactionId, which has up to 20 digits'
                                   WHEN kind = 'order_lookup' THEN 'the order number of a receipt, letters and digits such as MK5TTTVWJH'
                                   WHEN kind = 'test_status' THEN 'a testNotificationToken'
-                                  WHEN kind = 'extend_status' THEN 'a requestIdentifier' ELSE 'a productId' END,
+                                  WHEN kind = 'extend_status' THEN 'a requestIdentifier'
+                                  WHEN kind = 'group_members' THEN 'a groupId, which an answer to customer_groups names' ELSE 'a productId' END,
             format('It is %s.', quote_nullable(left(id, 100))));
     END IF;
     PERFORM appstore.check_argument(kind <> 'order_lookup' OR environment IS DISTINCT FROM 'Sandbox', 'Apple knows no order numbers in Sandbox',
                                     'Ask about a transactionId.');
+    PERFORM appstore.check_argument(details ->> 'paginationToken' IS NULL OR kind = 'group_members', format('%s has no pages to ask for', kind),
+                                    'Leave out pagination_token.'),
+            -- Percent-encoded it has up to three times as many bytes, and goes into a URL.
+            appstore.check_argument(details ->> 'paginationToken' IS NULL
+                                    OR (octet_length(details ->> 'paginationToken') <= 2048 AND details ->> 'paginationToken' ~ '^[!-~]+$'),
+                                    'pagination_token must be the paginationToken of the page before', 'Omit it for the first page.');
     IF v_is_extension THEN
         PERFORM appstore.check_argument(details ->> 'days' ~ '^[0-9]{1,2}$' AND (details ->> 'days')::integer BETWEEN 1 AND 90,
                                         'days must be from 1 to 90',
@@ -120,13 +130,23 @@ BEGIN
     ELSIF kind = 'set_app_account_token' THEN
         PERFORM appstore.check_argument(details ->> 'token' IS NOT NULL, 'token must not be null', 'It is a UUID, the appAccountToken.');
         v_body := jsonb_build_object('appAccountToken', details -> 'token');
+    ELSIF kind = 'group_members' THEN
+        -- The largest page. Two pages of a group are two questions; a token can be longer than a key.
+        v_query := jsonb_build_array(jsonb_build_array('limit', '100'));
+        IF details ->> 'paginationToken' IS NOT NULL THEN
+            v_query := v_query || jsonb_build_array(jsonb_build_array('paginationToken', details -> 'paginationToken'));
+            v_key := id || ':' || left(encode(sha256(convert_to(details ->> 'paginationToken', 'UTF8')), 'hex'), 32);
+        END IF;
     END IF;
 
     -- 2. The app and environment. A change must know its environment; it is Production unless the ledger knows better.
     SELECT p.bundle_id, p.environment INTO v_bundle, v_place
     FROM appstore.place_of_call(CASE WHEN v_of_one THEN id END, key, request_apple.bundle_id,
                                 CASE WHEN kind = 'order_lookup' THEN 'Production' ELSE request_apple.environment END) AS p;
-    IF v_place IS NULL AND NOT (v_of_one AND NOT v_is_change) THEN
+    IF v_place IS NULL AND v_of_group THEN
+        -- Apple answers there only, as of version 1.23 of the API.
+        v_place := 'Sandbox';
+    ELSIF v_place IS NULL AND NOT (v_of_one AND NOT v_is_change) THEN
         v_place := 'Production';
     END IF;
     IF (key).key_id IS NOT NULL THEN
@@ -157,7 +177,7 @@ BEGIN
     v_key := coalesce(lower(v_place::text), 'any') || ':'
              || CASE kind WHEN 'test_notification' THEN v_bundle WHEN 'extend_status' THEN array_to_string(v_path, ':') ELSE v_key END;
     v_payload := convert_to(jsonb_strip_nulls(jsonb_build_object(
-        'path', CASE WHEN kind <> 'test_notification' THEN nullif(to_jsonb(v_path), '[]') END, 'body', v_body,
+        'path', CASE WHEN kind <> 'test_notification' THEN nullif(to_jsonb(v_path), '[]') END, 'query', v_query, 'body', v_body,
         'anyEnvironment', CASE WHEN v_place IS NULL THEN true END))::text, 'UTF8');
 
     -- 3. The call. The same question while one is open joins it; an extension that Apple has made is not made again.

@@ -6,13 +6,17 @@ SELECT c.*, row_number() OVER contract AS renewal_number,
        lead(c.is_trial) OVER contract AS next_is_trial,
        lead(c.refunded_at) OVER contract IS NOT NULL AS next_is_refunded
 FROM appstore_reports.charges AS c
-WINDOW contract AS (PARTITION BY c.environment, c.original_transaction_id, c.is_purchased
+WINDOW contract AS (PARTITION BY c.environment, c.original_transaction_id, c.is_purchased, c.is_addition
                     ORDER BY c.purchase_date, length(c.transaction_id), c.transaction_id);
 COMMENT ON VIEW appstore_reports.numbered IS 'appstore_reports.charges with the place of each charge in its contract. Sorts all charges.';
 COMMENT ON COLUMN appstore_reports.numbered.is_subscription IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.is_purchased IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.grace_ends_at IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.ended_at IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.is_addition IS 'See charges. Additions have numbers of their own.';
+COMMENT ON COLUMN appstore_reports.numbered.period_start IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.committed_at IS 'See charges.';
+COMMENT ON COLUMN appstore_reports.numbered.running_price IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.is_trial IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.is_intro IS 'See charges.';
 COMMENT ON COLUMN appstore_reports.numbered.refunded_at IS 'See charges.';

@@ -7,7 +7,7 @@ SELECT coalesce(m.user_id, n.original_transaction_id) AS rc_original_app_user_id
        CASE WHEN n.storefront IS NOT NULL THEN 'from_sdk' END AS country_source,
        n.product_id AS product_identifier,
        NULL::text AS product_display_name,
-       p.duration AS product_duration,
+       CASE WHEN n.billing_plan_type = 'MONTHLY' THEN 'P1M' ELSE p.duration END AS product_duration,
        n.purchase_date AT TIME ZONE 'UTC' AS start_time,
        CASE WHEN n.is_subscription THEN n.expires_date AT TIME ZONE 'UTC' END AS end_time,
        n.grace_ends_at AT TIME ZONE 'UTC' AS grace_period_end_time,
@@ -40,7 +40,7 @@ SELECT coalesce(m.user_id, n.original_transaction_id) AS rc_original_app_user_id
        n.renewal_number,
        n.is_trial_conversion,
        NULL::text AS presented_offering,
-       CASE WHEN n.is_purchased THEN 'PURCHASED' ELSE 'FAMILY_SHARED' END AS ownership_type,
+       coalesce(n.in_app_ownership_type, 'PURCHASED') AS ownership_type,
        NULL::text AS reserved_subscriber_attributes,
        NULL::text AS custom_subscriber_attributes,
        NULL::text AS platform,
@@ -48,7 +48,7 @@ SELECT coalesce(m.user_id, n.original_transaction_id) AS rc_original_app_user_id
        NULL::text AS experiment_variant,
        n.stated_at AT TIME ZONE 'UTC' AS updated_at,
        n.offer_identifier AS offer,
-       CASE n.offer_type WHEN 1 THEN 'introductory' WHEN 2 THEN 'promotional' WHEN 3 THEN 'offer_code' WHEN 4 THEN 'win_back'
+       CASE n.offer_type WHEN 1 THEN 'introductory' WHEN 2 THEN 'promotional' WHEN 3 THEN 'offer_code' WHEN 4 THEN 'win_back' WHEN 5 THEN 'retention'
                          ELSE n.offer_type::text END AS offer_type,
        m.started_at AT TIME ZONE 'UTC' AS first_seen_time,
        NULL::timestamp AS auto_resume_time
@@ -117,7 +117,7 @@ COMMENT ON COLUMN appstore_reports.transactions.entitlement_identifiers IS
 COMMENT ON COLUMN appstore_reports.transactions.renewal_number IS 'The place of the charge in its contract, from 1; a trial counts.';
 COMMENT ON COLUMN appstore_reports.transactions.is_trial_conversion IS 'Whether it is paid and the charge before it was a trial.';
 COMMENT ON COLUMN appstore_reports.transactions.presented_offering IS 'Always null.';
-COMMENT ON COLUMN appstore_reports.transactions.ownership_type IS 'PURCHASED or FAMILY_SHARED.';
+COMMENT ON COLUMN appstore_reports.transactions.ownership_type IS 'PURCHASED, FAMILY_SHARED or ASSIGNED, or what else Apple says.';
 COMMENT ON COLUMN appstore_reports.transactions.reserved_subscriber_attributes IS 'Always null.';
 COMMENT ON COLUMN appstore_reports.transactions.custom_subscriber_attributes IS 'Always null.';
 COMMENT ON COLUMN appstore_reports.transactions.platform IS 'Always null.';
@@ -125,6 +125,6 @@ COMMENT ON COLUMN appstore_reports.transactions.experiment_id IS 'Always null.';
 COMMENT ON COLUMN appstore_reports.transactions.experiment_variant IS 'Always null.';
 COMMENT ON COLUMN appstore_reports.transactions.updated_at IS 'When Apple signed or stated the charge last.';
 COMMENT ON COLUMN appstore_reports.transactions.offer IS 'The offer''s identifier; introductory offers have none.';
-COMMENT ON COLUMN appstore_reports.transactions.offer_type IS 'introductory, promotional, offer_code or win_back.';
+COMMENT ON COLUMN appstore_reports.transactions.offer_type IS 'introductory, promotional, offer_code, win_back or retention.';
 COMMENT ON COLUMN appstore_reports.transactions.first_seen_time IS 'The first charge of the contract.';
 COMMENT ON COLUMN appstore_reports.transactions.auto_resume_time IS 'Always null.';

@@ -71,9 +71,9 @@ extension SimulatedNotification {
     /// The number of JWS in its body.
     var signatureCount: Int {
         switch content {
-        case .data(let state): 1 + (state.transaction == nil ? 0 : 1) + (state.renewalInfo == nil ? 0 : 1)
+        case .data, .unclaimInfo, .summary, .externalPurchaseToken:
+            1 + (state?.transaction == nil ? 0 : 1) + (state?.renewalInfo == nil ? 0 : 1)
         case .appData: 2
-        case .summary, .externalPurchaseToken: 1
         }
     }
 

@@ -1,5 +1,6 @@
 import AppStore
 import ArgumentParser
+import Commands
 import Randomness
 import StoreSimulator
 
@@ -19,10 +20,16 @@ struct APICommand: AsyncParsableCommand {
     @Option(help: "The bundle identifier of the app.") var bundle = "com.example.app"
     @Option(help: "The app's number in the App Store.") var appAppleID: Int64 = 1_234_567_890
     @Option(help: "The number of customers.") var customers = 20
+    @Option(help: "A group of seats in Sandbox with this number of members, and seats of another purchaser; their ids are printed.")
+    var groupMembers = 0
     @Option(help: "The seed of customers, notifications and identifiers.") var seed: UInt64 = 1
     @Option(help: "The URL that tests and extended renewals are posted to; without it, a test is refused with 4040007.") var url: String?
     @Option(help: "The port of Production; 0 takes a free one.") var productionPort = 0
     @Option(help: "The port of Sandbox; 0 takes a free one.") var sandboxPort = 0
+
+    func validate() throws {
+        if !(0...1000).contains(groupMembers) { throw ValidationError("--group-members must be from 0 to 1000, not \(groupMembers)") }
+    }
 
     func run() async throws {
         let app = SimulatedApp(bundleID: bundle, appAppleID: appAppleID)
@@ -31,6 +38,7 @@ struct APICommand: AsyncParsableCommand {
         var customers = SimulatedStore(app: app, seed: seed, now: now.advanced(by: .seconds(-29 * 86_400)))
         var generator = SeededGenerator(seed: seed)
         _ = try store.api.populate(self.customers, in: &customers, until: now, using: &generator)
+        if groupMembers > 0 { StandardOutput.write(try store.addGroup(of: groupMembers, app, seed: seed, at: now)) }
         try await store.serve(productionPort: productionPort, sandboxPort: sandboxPort)
     }
 }

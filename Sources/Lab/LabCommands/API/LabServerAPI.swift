@@ -1,6 +1,7 @@
 import AppStore
 import Commands
 import Foundation
+import Randomness
 import StoreSimulator
 import StoreSimulatorServer
 
@@ -26,6 +27,30 @@ struct LabServerAPI {
         configuration = StoreServerAPI.Configuration(now: Self.now)
         configuration.identity = identity
         try Data(identity.rootPEM.utf8).write(to: URL(filePath: "\(folder)/host.pem"))
+    }
+
+    /// Adds customers of Sandbox: the members of a group, and a purchaser whose app hosts the invitations to as many seats, all but one of which are
+    /// claimed.
+    ///
+    /// - Returns: their ids, as lines for people.
+    mutating func addGroup(of members: Int, _ app: SimulatedApp, seed: UInt64, at now: Timestamp) throws -> String {
+        var app = app
+        app.environment = .sandbox
+        var store = SimulatedStore(app: app, seed: seed &+ 1, now: now.advanced(by: .seconds(-3600)))
+        var generator = SeededGenerator(seed: seed)
+        let lives = try (0...members).map { _ in
+            var life = store.makeCustomer()
+            _ = try life.subscribe()
+            api.hold(life, at: now)
+            return life
+        }
+        let place = ServerAPIPlace(app.bundleID, app.environment)
+        let group = SimulatedServerAPI.ConsumerGroup(id: "910000000000000001", members: lives.dropLast().map(\.appTransactionID))
+        api.hold(group, at: place)
+        let ids = lives.compactMap { $0.subscription?.originalTransactionID }
+        let claims = (1..<members).map { _ in generator.uuid() }
+        api.hold(SimulatedServerAPI.Seats(total: members, claims: claims), of: ids[members], at: place)
+        return "group      \(group.id) of \(ids.dropLast().joined(separator: " "))\nseats      \(ids[members])\n"
     }
 
     /// Prints the addresses, and then a line for each request, until the process is ended.

@@ -78,8 +78,9 @@ struct KnownContract {
             try row.decode("transaction_reason", as: String?.self).map(TransactionReason.init(rawValue:)) ?? .purchase
         contract.transaction.appAccountToken = try row.decode("app_account_token", as: String?.self).flatMap { UUID(uuidString: $0) }
         contract.transaction.appTransactionID = try row.decode("app_transaction_id", as: String?.self) ?? ""
-        if try row.decode("in_app_ownership_type", as: String?.self) == InAppOwnershipType.familyShared.rawValue {
-            (contract.transaction.ownership, contract.transaction.price) = (.familyShared, nil)
+        if let ownership = try row.decode("in_app_ownership_type", as: String?.self).map(InAppOwnershipType.init(rawValue:)) {
+            contract.transaction.ownership = ownership
+            if !ownership.isPurchase { contract.transaction.price = nil }
         }
         contract.transaction.revocation = try row.instant("revocation_date").map { .refund(at: $0) }
         self.contract = contract

@@ -26,7 +26,12 @@ struct TriggerCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "TYPE or TYPE/SUBTYPE, such as SUBSCRIBED/INITIAL_BUY or TEST; with --v1 a type of V1, such as DID_RECOVER.")
+    @Argument(
+        help: """
+            TYPE or TYPE/SUBTYPE, such as SUBSCRIBED/INITIAL_BUY or TEST, or a variant of --list, such as SUBSCRIBED/INITIAL_BUY:seats; with --v1 \
+            a type of V1, such as DID_RECOVER.
+            """
+    )
     var kind: String?
     @Option(help: "The folder of the throw-away certificate authorities; created if it is missing.") var ca = ".appstore-inbox/ca"
     @Option(help: "Where to post (default: the address in APPSTORE_INBOX_LISTEN).") var to: String?
@@ -50,10 +55,11 @@ struct TriggerCommand: AsyncParsableCommand {
     @Flag(name: .customLong("print"), help: "Print the body instead of posting it.") var printsBody = false
     @Flag(help: "Create the authorities if they are missing, print the paths of their root certificates with a comma between, and exit.")
     var rootOnly = false
+    @Flag(help: "Print all types, subtypes and their variants, and exit.") var list = false
     @OptionGroup var options: TriggerOptions
 
     func validate() throws {
-        if kind == nil && !rootOnly { throw ValidationError("name a TYPE or TYPE/SUBTYPE, such as SUBSCRIBED/INITIAL_BUY") }
+        if kind == nil && !rootOnly && !list { throw ValidationError("name a TYPE or TYPE/SUBTYPE, such as SUBSCRIBED/INITIAL_BUY") }
         if !(1...10_000).contains(times) { throw ValidationError("--repeat must be 1 to 10000, not \(times)") }
         if let wait, !(1...86_400).contains(wait) { throw ValidationError("--wait must be 1 to 86400, not \(wait)") }
         if let to, !NotificationPost.isAddress(to) { throw ValidationError("--to must be http://HOST:PORT/PATH, not \"\(to)\"") }
@@ -69,6 +75,7 @@ struct TriggerCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if list { return NotificationTrigger.scenarios.forEach { print([$0.kind, $0.words].compactMap(\.self).joined(separator: "  ")) } }
         let folder = AuthorityFolder(ca)
         guard let kind else {
             _ = try (folder.open(now: options.signedAt), folder.openReceipts(now: options.signedAt))

@@ -6,6 +6,7 @@ extension CustomerLife {
     package mutating func migrate() throws(SimulationError) -> SimulatedNotification {
         var subscription = try activeContract(for: "MIGRATION")
         guard subscription.advancedCommerce == nil else { throw .impossible("MIGRATION", because: "the subscription is migrated already") }
+        guard subscription.terms == PurchaseTerms() else { throw .impossible("MIGRATION", because: "it has seats or a commitment") }
         subscription.advancedCommerce = AdvancedCommerceDetails(
             requestReferenceID: generator.uuid(),
             sku: "\(subscription.current.product.id).item",

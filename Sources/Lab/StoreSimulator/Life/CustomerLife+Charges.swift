@@ -28,7 +28,7 @@ extension CustomerLife {
         .seconds(Int64.random(in: range, using: &generator))
     }
 
-    /// A charge for a period of a plan. `subscription` is the contract it belongs to, nil for a first one.
+    /// A charge for a period of a plan. `subscription` is the contract it belongs to, nil for a first one; `price` is that of one seat.
     mutating func charge(
         for product: SimulatedProduct,
         from purchaseDate: Timestamp,
@@ -36,18 +36,20 @@ extension CustomerLife {
         offer: SimulatedOffer? = nil,
         token: UUID?,
         in subscription: SimulatedSubscription?,
-        price: Int64? = nil
+        price: Int64? = nil,
+        terms: PurchaseTerms
     ) -> SimulatedTransaction {
         let transactionID = identifiers.nextTransactionID(using: &generator)
         let period = offer?.period ?? product.period
-        let paid = offer?.price ?? price ?? subscription?.agreedPrices[product.id] ?? product.price
-        return SimulatedTransaction(
+        let usual = terms.commitment?.monthlyPrice ?? subscription?.agreedPrices[product.id] ?? product.price
+        let paid = offer?.price ?? price ?? usual
+        var transaction = SimulatedTransaction(
             transactionID: transactionID,
-            originalTransactionID: subscription?.originalTransactionID ?? transactionID,
+            originalTransactionID: subscription?.originalTransactionID ?? assignment?.contract?.originalTransactionID ?? transactionID,
             webOrderLineItemID: identifiers.nextLineItemID(using: &generator),
             product: product,
             purchaseDate: purchaseDate,
-            originalPurchaseDate: subscription?.originalPurchaseDate ?? purchaseDate,
+            originalPurchaseDate: subscription?.originalPurchaseDate ?? assignment?.contract?.originalPurchaseDate ?? purchaseDate,
             expiresDate: (period ?? .months(1)).end(from: purchaseDate),
             appAccountToken: token,
             ownership: ownership,
@@ -57,6 +59,10 @@ extension CustomerLife {
             appTransactionID: appTransactionID,
             advancedCommerce: subscription?.advancedCommerce
         )
+        if let seats = terms.seats { transaction.cover(seats.quantity, of: seats, at: paid) }
+        if let commitment = terms.commitment { transaction.pay(commitment) }
+        if let assignment { transaction.assign(assignment) }
+        return transaction
     }
 
     /// The remaining offer after one of its periods was charged.
@@ -66,12 +72,13 @@ extension CustomerLife {
         return offer
     }
 
-    /// Revokes a charge, or (nil) reverses that: all transactions of its period, or the one-time charge. Returns its new state.
+    /// Revokes a charge, or (nil) reverses that: all transactions of its period but those for other seats, or the one-time charge. Returns its
+    /// new state.
     mutating func setRevocation(
         _ revocation: SimulatedTransaction.Revocation?,
         of transaction: SimulatedTransaction
     ) -> SimulatedTransaction {
-        subscription?.changePeriod(of: transaction) { $0.revocation = revocation }
+        subscription?.changePurchase(of: transaction) { $0.revocation = revocation }
         if let index = oneTimeCharges.firstIndex(where: { $0.transactionID == transaction.transactionID }) {
             oneTimeCharges[index].revocation = revocation
         }

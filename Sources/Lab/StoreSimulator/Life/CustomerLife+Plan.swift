@@ -52,7 +52,7 @@ extension CustomerLife {
         event: String
     ) throws(SimulationError) -> PlanChange {
         let plan = subscription.current.product
-        guard product.type == .autoRenewableSubscription, product.subscriptionGroupID == plan.subscriptionGroupID else {
+        guard product.isSubscription, product.subscriptionGroupID == plan.subscriptionGroupID else {
             throw .impossible(event, because: "\(product.id) is no plan of the group")
         }
         guard product.id != plan.id else { throw .impossible(event, because: "the customer has \(product.id)") }
@@ -71,8 +71,12 @@ extension CustomerLife {
         var subscription = contract
         // A period that was charged early cannot be replaced before it begins: purchase dates never go back.
         advance(to: subscription.current.purchaseDate)
-        subscription.current.isUpgraded = true
-        subscription.current.upgradedAt = thisSecond
+        let instant = thisSecond
+        if subscription.current.hasSeatAddition {
+            subscription.changePeriod(of: subscription.current) { ($0.isUpgraded, $0.upgradedAt) = (true, instant) }
+        }
+        (subscription.current.isUpgraded, subscription.current.upgradedAt) = (true, instant)
+        subscription.terms.commitment = nil
         subscription.appAccountToken = token ?? subscription.appAccountToken
         subscription.priceIncrease = nil
         let transaction = charge(
@@ -81,7 +85,8 @@ extension CustomerLife {
             reason: .purchase,
             offer: offer,
             token: subscription.appAccountToken,
-            in: subscription
+            in: subscription,
+            terms: subscription.terms
         )
         subscription.transactions.append(transaction)
         subscription.nextProduct = product
@@ -105,6 +110,7 @@ extension CustomerLife {
         }
         subscription.upcomingOffer = offer ?? subscription.upcomingOffer
         subscription.autoRenews = true
+        subscription.terms.commitment?.renews = true
         self.subscription = subscription
         return subscription.current
     }

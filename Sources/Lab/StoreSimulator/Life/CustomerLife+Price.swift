@@ -6,6 +6,7 @@ extension CustomerLife {
     package mutating func increasePrice(to price: Int64, needsConsent: Bool = true) throws(SimulationError) -> SimulatedNotification {
         var subscription = try activeContract(for: "PRICE_INCREASE")
         guard subscription.autoRenews else { throw .impossible("PRICE_INCREASE", because: "automatic renewal is off") }
+        guard subscription.terms.commitment == nil else { throw .impossible("PRICE_INCREASE", because: "a commitment has a fixed price") }
         guard subscription.priceIncrease == nil else { throw .impossible("PRICE_INCREASE", because: "another price increase is pending") }
         let present = subscription.agreedPrices[subscription.nextProduct.id] ?? subscription.nextProduct.price
         guard price > present else { throw .impossible("PRICE_INCREASE", because: "\(price) is not more than \(present)") }

@@ -5,14 +5,18 @@ extension CustomerLife {
     /// SUBSCRIBED: INITIAL_BUY the first time, RESUBSCRIBE after the subscription had ended.
     ///
     /// A resubscription keeps the originalTransactionId, also when another account of the app (another token) resubscribes on this Apple ID.
-    /// - Parameter product: defaults to the plan that the customer had, or to the catalogue's first.
+    /// - Parameters:
+    ///   - product: defaults to the plan that the customer had, or to the catalogue's first.
+    ///   - terms: seats of a group or a commitment. A member of a group gets the group's seats instead.
     package mutating func subscribe(
         to product: SimulatedProduct? = nil,
         appAccountToken: UUID? = nil,
-        offer: SimulatedOffer? = nil
+        offer: SimulatedOffer? = nil,
+        terms: PurchaseTerms = PurchaseTerms()
     ) throws(SimulationError) -> SimulatedNotification {
         let subtype: Subtype = subscription == nil ? .initialBuy : .resubscribe
-        return notification(.subscribed, subtype, about: try startPeriods(of: product, token: appAccountToken, offer: offer))
+        let transaction = try startPeriods(of: product, token: appAccountToken, offer: offer, terms: terms)
+        return notification(.subscribed, subtype, about: transaction)
     }
 
     /// OFFER_REDEEMED with INITIAL_BUY or RESUBSCRIBE, which Apple sent until January 2024 when a subscription began with an offer.
@@ -31,7 +35,7 @@ extension CustomerLife {
         quantity: Int32 = 1,
         appAccountToken: UUID? = nil
     ) throws(SimulationError) -> SimulatedNotification {
-        guard product.type != .autoRenewableSubscription else {
+        guard !product.isSubscription else {
             throw .impossible("ONE_TIME_CHARGE", because: "\(product.id) is a subscription")
         }
         guard quantity == 1 || product.type == .consumable else {
@@ -76,6 +80,9 @@ extension CustomerLife {
     /// Gives the current period another transactionId, as after a restore. Several transactionIds can share a webOrderLineItemId.
     package mutating func reissueTransactionID() throws(SimulationError) {
         var subscription = try activeContract(for: "another transactionId")
+        guard !subscription.current.hasSeatAddition else {
+            throw .impossible("another transactionId", because: "several transactions are the period")
+        }
         var again = subscription.current
         again.transactionID = identifiers.nextTransactionID(using: &generator)
         subscription.transactions.append(again)
@@ -85,7 +92,8 @@ extension CustomerLife {
     private mutating func startPeriods(
         of product: SimulatedProduct?,
         token: UUID?,
-        offer: SimulatedOffer?
+        offer: SimulatedOffer?,
+        terms: PurchaseTerms = PurchaseTerms()
     ) throws(SimulationError) -> SimulatedTransaction {
         if let subscription {
             switch subscription.phase {
@@ -94,20 +102,23 @@ extension CustomerLife {
                 throw .impossible("SUBSCRIBED", because: "the customer has a subscription")
             }
         }
-        guard let plan = product ?? subscription?.current.product ?? catalogue.plans.first, plan.type == .autoRenewableSubscription else {
+        guard let plan = product ?? subscription?.current.product ?? catalogue.plans.first, plan.isSubscription else {
             throw .impossible("SUBSCRIBED", because: "\(product?.id ?? "the catalogue's first product") is no subscription")
         }
+        var terms = assignment.map { PurchaseTerms(seats: $0.seats) } ?? terms
         // A period that was charged early and refunded may not have begun: purchase dates never go back.
         if let subscription { advance(to: subscription.current.purchaseDate) }
-        let transaction = charge(for: plan, from: thisSecond, reason: .purchase, offer: offer, token: token, in: subscription)
+        terms.commitment?.beginMonth(at: thisSecond)
+        let transaction = charge(for: plan, from: thisSecond, reason: .purchase, offer: offer, token: token, in: subscription, terms: terms)
         guard var returning = subscription else {
-            subscription = SimulatedSubscription(first: transaction, nextOffer: Self.remainder(of: offer))
+            subscription = SimulatedSubscription(first: transaction, nextOffer: Self.remainder(of: offer), terms: terms)
             return transaction
         }
         let end = returning.current.revocation?.date ?? returning.expiresDate
         returning.transactions.append(transaction)
         returning.phase = .active
         returning.autoRenews = true
+        returning.terms = terms
         returning.nextProduct = plan
         returning.appAccountToken = token
         // Apple ignores lapses of less than sixty days.

@@ -11,7 +11,9 @@ extension CustomerLife {
         var transaction = try charge(transactionID, for: "REFUND")
         guard transaction.revocation == nil else { throw .impossible("REFUND", because: "it is refunded or revoked already") }
         guard !transaction.isUpgraded else { throw .impossible("REFUND", because: "an upgrade has replaced and refunded it") }
-        guard transaction.price != nil else { throw .impossible("REFUND", because: "a family member has not paid") }
+        guard transaction.price != nil, transaction.ownership == .purchased else {
+            throw .impossible("REFUND", because: "a family member has not paid")
+        }
         guard (1...100_000).contains(percentage) else {
             throw .impossible("REFUND", because: "\(percentage) thousandths of a percent are not 1 to 100,000")
         }
@@ -26,7 +28,7 @@ extension CustomerLife {
     /// REFUND_REVERSED: Apple charges the customer again, who regains access for the rest of the period.
     package mutating func reverseRefund(_ transactionID: String? = nil) throws(SimulationError) -> SimulatedNotification {
         var transaction = try charge(transactionID, for: "REFUND_REVERSED")
-        guard let revocation = transaction.revocation, revocation.type != .familyRevoke else {
+        guard transaction.revocation?.isRefund == true else {
             throw .impossible("REFUND_REVERSED", because: "it was not refunded")
         }
         transaction = setRevocation(nil, of: transaction)
@@ -54,13 +56,19 @@ extension CustomerLife {
         )
     }
 
-    /// REVOKE: family sharing ends; only for a family member.
-    package mutating func revoke(_ transactionID: String? = nil) throws(SimulationError) -> SimulatedNotification {
+    /// REVOKE: family sharing ends, or a member is removed from a group; only for a customer who has not bought.
+    /// - Parameter type: why; nil is the type of the ownership. Another one, such as one that Apple may add, may also be of a purchase.
+    package mutating func revoke(
+        _ transactionID: String? = nil,
+        as type: RevocationType? = nil
+    ) throws(SimulationError) -> SimulatedNotification {
         var transaction = try charge(transactionID, for: "REVOKE")
-        guard transaction.ownership == .familyShared else { throw .impossible("REVOKE", because: "the customer bought it") }
+        guard let type = type ?? Self.revocation(of: transaction.ownership) else {
+            throw .impossible("REVOKE", because: "the customer bought it")
+        }
         guard transaction.revocation == nil else { throw .impossible("REVOKE", because: "it is revoked already") }
         transaction = setRevocation(
-            .init(date: thisSecond, reason: .refundedForOtherReason, type: .familyRevoke, percentage: nil),
+            .init(date: thisSecond, reason: .refundedForOtherReason, type: type, percentage: nil),
             of: transaction
         )
         revokeContract(of: transaction)
@@ -79,12 +87,24 @@ extension CustomerLife {
         return found
     }
 
-    /// Ends the contract if the revoked charge is its current period and it has not ended already.
+    /// The revocation that ends an ownership without a refund (appstoreserverapi/revocationtype); nil of a purchase.
+    private static func revocation(of ownership: InAppOwnershipType) -> RevocationType? {
+        switch ownership {
+        case .purchased: nil
+        case .familyShared: .familyRevoke
+        case .assigned: .assignmentRevoke
+        default: .undocumented
+        }
+    }
+
+    /// Ends the contract if the revoked charge is its current period and it has not ended already. A period of several transactions ends when
+    /// each of them is revoked (appstoreserverapi/revokedseatquantity).
     private mutating func revokeContract(of transaction: SimulatedTransaction) {
         guard var contract = subscription, contract.isCurrent(transaction) else { return }
+        guard contract.parts.allSatisfy({ $0.revocation != nil }) else { return }
         if case .expired = contract.phase { return }
         contract.phase = .revoked
-        contract.autoRenews = false
+        contract.stopRenewing()
         contract.upcomingOffer = nil
         contract.priceIncrease = nil
         subscription = contract

@@ -5,7 +5,7 @@ extension CustomerLife {
     /// this one ends; repeats the token.
     package mutating func renew() throws(SimulationError) -> SimulatedNotification {
         let subscription = try activeContract(for: "DID_RENEW")
-        guard subscription.autoRenews else { throw .impossible("DID_RENEW", because: "automatic renewal is off") }
+        guard subscription.willRenew else { throw .impossible("DID_RENEW", because: "automatic renewal is off") }
         guard !subscription.awaitsConsent else { throw .impossible("DID_RENEW", because: "the customer has not agreed to the new price") }
         let expiry = subscription.expiresDate
         let half = (expiry.millisecondsSince1970 - subscription.current.purchaseDate.millisecondsSince1970) / 2000
@@ -32,7 +32,7 @@ extension CustomerLife {
     package mutating func failToRenew(withGracePeriod hasGrace: Bool) throws(SimulationError) -> SimulatedNotification {
         var subscription = try contract(for: "DID_FAIL_TO_RENEW")
         guard subscription.phase == .active else { throw .impossible("DID_FAIL_TO_RENEW", because: "the subscription is not active") }
-        guard subscription.autoRenews else { throw .impossible("DID_FAIL_TO_RENEW", because: "automatic renewal is off") }
+        guard subscription.willRenew else { throw .impossible("DID_FAIL_TO_RENEW", because: "automatic renewal is off") }
         guard !subscription.awaitsConsent else { throw .impossible("DID_FAIL_TO_RENEW", because: "the customer has not agreed") }
         let expiry = subscription.expiresDate
         advance(to: expiry.advanced(by: pause(1...60)))
@@ -60,7 +60,11 @@ extension CustomerLife {
         var subscription = try activeContract(for: "RENEWAL_EXTENDED")
         guard (1...90).contains(days) else { throw .impossible("RENEWAL_EXTENDED", because: "\(days) days are not 1 to 90") }
         let extended = subscription.expiresDate.advanced(by: .seconds(days * 86_400))
-        subscription.changePeriod(of: subscription.current) { $0.expiresDate = extended }
+        let commitmentEnd = subscription.current.commitment?.expiresDate.advanced(by: .seconds(days * 86_400))
+        subscription.changePeriod(of: subscription.current) {
+            $0.expiresDate = extended
+            if let commitmentEnd { $0.commitment?.expiresDate = commitmentEnd }
+        }
         self.subscription = subscription
         return notification(.renewalExtended, about: subscription.current)
     }
@@ -73,20 +77,23 @@ extension CustomerLife {
 
     private mutating func chargeNextPeriod(of contract: SimulatedSubscription, from start: Timestamp) -> SimulatedTransaction {
         var subscription = contract
-        let price = subscription.renewalPrice
+        let (price, product) = (subscription.renewalPrice, subscription.renewalProduct)
+        subscription.terms.commitment = subscription.nextCommitment
+        subscription.terms.commitment?.beginMonth(at: start)
         if let agreed = subscription.priceIncrease?.price ?? subscription.advancedCommerce?.scheduledPrice {
             subscription.agreedPrices[subscription.nextProduct.id] = agreed
         }
         subscription.advancedCommerce?.scheduledPrice = nil
         subscription.priceIncrease = nil
         let transaction = charge(
-            for: subscription.nextProduct,
+            for: product,
             from: start,
             reason: .renewal,
             offer: subscription.upcomingOffer,
             token: subscription.appAccountToken,
             in: subscription,
-            price: price
+            price: price,
+            terms: subscription.terms
         )
         subscription.transactions.append(transaction)
         subscription.upcomingOffer = Self.remainder(of: subscription.upcomingOffer)

@@ -8,11 +8,13 @@ import Randomness
 /// fit the state throws `impossibleEvent` and changes nothing.
 package struct CustomerLife: Sendable {
     package let app: SimulatedApp
-    package let catalogue: SimulatedCatalogue
+    package internal(set) var catalogue: SimulatedCatalogue
     /// The current time of this customer.
     package internal(set) var now: Timestamp
-    /// Whether this Apple ID buys, or shares a family member's purchases.
+    /// Whether this Apple ID buys, shares a family member's purchases, or has a seat that a group or an organization bought.
     package internal(set) var ownership = InAppOwnershipType.purchased
+    /// Its seat in a group or an organization, if it has one.
+    package internal(set) var assignment: SeatAssignment?
     /// The subscription; nil before the first one.
     package internal(set) var subscription: SimulatedSubscription?
     /// Charges of consumables, non-consumables and non-renewing subscriptions.
@@ -23,9 +25,13 @@ package struct CustomerLife: Sendable {
     package var leastMillisecondsBetweenEvents: Int64 = 1
     /// Tokens that random purchases may reuse, as when an app uses one token for two purchases.
     package var reusableTokens: [UUID] = []
+    /// Steps of random lives beside ``LifeStep/all``. Without them, a life takes the steps that it took before they existed.
+    package var additionalSteps: [LifeStep] = []
 
     var identifiers: IdentifierSequence
     var generator: SeededGenerator
+    /// For the additional steps: what ``generator`` draws does not depend on them.
+    var additionsGenerator: SeededGenerator
     private let firstSeen: Timestamp
     private var lastInnerDate = Timestamp(millisecondsSince1970: 0)
     private var lastOuterDate = Timestamp(millisecondsSince1970: 0)
@@ -42,6 +48,8 @@ package struct CustomerLife: Sendable {
         self.now = now
         self.identifiers = identifiers
         self.generator = generator
+        var seeds = generator
+        additionsGenerator = SeededGenerator(seed: seeds.next() ^ 0x5ea7_5ea7_5ea7_5ea7)
         firstSeen = now
         appTransactionID = String(UInt64.random(in: 700_000_000_000_000_000..<710_000_000_000_000_000, using: &self.generator))
     }

@@ -19,7 +19,11 @@ extension LifeStep {
             life throws(SimulationError) in
             try life.redeem(.winBack, for: life.anotherPlan())
         },
-        LifeStep("increase the price", weight: 1, when: { $0.isRunning && $0.autoRenews && $0.subscription?.priceIncrease == nil }) {
+        LifeStep(
+            "increase the price",
+            weight: 1,
+            when: { $0.isRunning && $0.autoRenews && $0.subscription?.priceIncrease == nil && !$0.isCommitted }
+        ) {
             life throws(SimulationError) in
             let subscription = try life.contract(for: "PRICE_INCREASE")
             let present = subscription.agreedPrices[subscription.nextProduct.id] ?? subscription.nextProduct.price
@@ -29,7 +33,8 @@ extension LifeStep {
             life throws(SimulationError) in
             try life.acceptPriceIncrease()
         },
-        LifeStep("migrate", weight: 1, when: { $0.isRunning && $0.subscription?.advancedCommerce == nil }) { life throws(SimulationError) in
+        LifeStep("migrate", weight: 1, when: { $0.isRunning && $0.subscription?.advancedCommerce == nil && $0.hasPlainTerms }) {
+            life throws(SimulationError) in
             try life.migrate()
         },
         LifeStep("update the metadata", weight: 1, when: { $0.isRunning && $0.subscription?.advancedCommerce != nil }) {
@@ -44,7 +49,8 @@ extension LifeStep {
 }
 
 extension CustomerLife {
-    fileprivate var autoRenews: Bool { subscription?.autoRenews ?? false }
+    fileprivate var autoRenews: Bool { subscription?.isSetToRenew ?? false }
+    fileprivate var hasPlainTerms: Bool { subscription?.terms == PurchaseTerms() }
     fileprivate var otherPlans: [SimulatedProduct] { catalogue.plans.filter { $0.id != subscription?.current.product.id } }
     fileprivate var hasOtherPlans: Bool { !otherPlans.isEmpty }
     fileprivate var hasChosenAnotherPlan: Bool { subscription.map { $0.nextProduct.id != $0.current.product.id } ?? false }

@@ -30,19 +30,21 @@ extension LifeStep {
 }
 
 extension CustomerLife {
-    private var charges: [SimulatedTransaction] { oneTimeCharges + (subscription?.transactions ?? []) }
+    var charges: [SimulatedTransaction] { oneTimeCharges + (subscription?.transactions ?? []) }
 
     /// Charges that were paid and not refunded.
-    fileprivate var refundable: [SimulatedTransaction] { charges.filter { $0.revocation == nil && !$0.isUpgraded && $0.price != nil } }
+    fileprivate var refundable: [SimulatedTransaction] {
+        charges.filter { $0.revocation == nil && !$0.isUpgraded && $0.price != nil && $0.ownership == .purchased }
+    }
 
     /// Refunded charges.
     fileprivate var refunded: [SimulatedTransaction] {
-        charges.filter { $0.revocation.map { $0.type != .familyRevoke } ?? false }
+        charges.filter { $0.revocation?.isRefund == true }
     }
 
-    /// Charges that a family member has access to now.
+    /// Charges that a customer who has not bought has access to now.
     fileprivate var revocable: [SimulatedTransaction] {
-        guard ownership == .familyShared else { return [] }
+        guard ownership != .purchased else { return [] }
         return oneTimeCharges.filter { $0.revocation == nil } + (isRunning ? (subscription?.transactions.suffix(1) ?? []) : [])
     }
 }

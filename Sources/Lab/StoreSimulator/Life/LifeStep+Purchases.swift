@@ -35,7 +35,8 @@ extension LifeStep {
             }
             return nil
         },
-        LifeStep("get another transactionId", weight: 1, when: \.isRunning) { life throws(SimulationError) in
+        LifeStep("get another transactionId", weight: 1, when: { $0.isRunning && $0.subscription?.current.hasSeatAddition == false }) {
+            life throws(SimulationError) in
             try life.reissueTransactionID()
             return nil
         },
@@ -45,7 +46,9 @@ extension LifeStep {
 extension CustomerLife {
     var isRunning: Bool { subscription.map { $0.phase == .active && now < $0.expiresDate } ?? false }
 
-    fileprivate var canSubscribe: Bool {
+    var isCommitted: Bool { subscription?.terms.commitment != nil }
+
+    var canSubscribe: Bool {
         switch subscription?.phase {
         case nil, .expired, .revoked: !catalogue.plans.isEmpty
         case .active, .gracePeriod, .billingRetry: false
@@ -54,7 +57,7 @@ extension CustomerLife {
 
     fileprivate func sells(_ type: ProductType) -> Bool { catalogue.oneTimeProducts.contains { $0.type == type } }
 
-    fileprivate mutating func anyPlan() -> SimulatedProduct? { catalogue.plans.randomElement(using: &generator) }
+    mutating func anyPlan() -> SimulatedProduct? { catalogue.plans.randomElement(using: &generator) }
 
     /// A token or nil, since purchases outside the app have none.
     fileprivate mutating func perhapsToken() -> UUID? { perhaps(true, oneIn: 4) == nil ? someToken() : nil }

@@ -36,7 +36,7 @@ extension LifeStep {
 }
 
 extension CustomerLife {
-    fileprivate var willBeCharged: Bool { subscription.map { $0.phase == .active && $0.autoRenews && !$0.awaitsConsent } ?? false }
+    fileprivate var willBeCharged: Bool { subscription.map { $0.phase == .active && $0.willRenew && !$0.awaitsConsent } ?? false }
 
     fileprivate var isInGracePeriod: Bool {
         guard case .gracePeriod = subscription?.phase else { return false }

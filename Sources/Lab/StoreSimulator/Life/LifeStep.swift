@@ -1,4 +1,5 @@
 import AppStore
+import Randomness
 
 /// An event that may happen to a customer, for random lives.
 package struct LifeStep: Sendable {
@@ -21,8 +22,21 @@ package struct LifeStep: Sendable {
         self.perform = perform
     }
 
-    /// All steps.
+    /// The steps of each random life; others are ``CustomerLife/additionalSteps``.
     package static let all: [LifeStep] = purchases + renewals + changesOfMind + money
+
+    /// One of these steps by their weights, or nil when the draw is one of the others.
+    fileprivate static func random(
+        of steps: [LifeStep],
+        among others: [LifeStep] = [],
+        using generator: inout SeededGenerator
+    ) -> LifeStep? {
+        var remaining = Int.random(in: 0..<(steps + others).reduce(0) { $0 + $1.weight }, using: &generator)
+        return steps.first { step in
+            remaining -= step.weight
+            return remaining < 0
+        }
+    }
 }
 
 extension CustomerLife {
@@ -38,16 +52,18 @@ extension CustomerLife {
     package mutating func live(notifications count: Int) throws(SimulationError) -> [SimulatedNotification] {
         var sent: [SimulatedNotification] = []
         while sent.count < count {
-            let steps = possibleSteps
-            var remaining = Int.random(in: 0..<steps.reduce(0) { $0 + $1.weight }, using: &generator)
-            let step = steps.first { step in
-                remaining -= step.weight
-                return remaining < 0
-            }
+            let step = additionalStep() ?? LifeStep.random(of: possibleSteps, using: &generator)
             if let step, let notification = try take(step) { sent.append(notification) }
             advance(by: restBeforeNextStep())
         }
         return sent
+    }
+
+    /// An additional step, or nil for one of the others: their weights decide.
+    private mutating func additionalStep() -> LifeStep? {
+        let steps = additionalSteps.filter { $0.isPossible(self) }
+        guard !steps.isEmpty else { return nil }
+        return LifeStep.random(of: steps, among: possibleSteps, using: &additionsGenerator)
     }
 
     /// Zero, or at most a third of the rest of the period, so that some step happens before its end.

@@ -35,6 +35,8 @@ package struct SimulatedSubscription: Hashable, Sendable {
     /// Prices that the customer has agreed to, by product.
     package internal(set) var agreedPrices: [String: Int64] = [:]
     package internal(set) var advancedCommerce: AdvancedCommerceDetails?
+    /// What the next charge is for.
+    package internal(set) var terms: PurchaseTerms
 
     /// A pending price increase.
     package struct PriceIncrease: Hashable, Sendable {
@@ -42,7 +44,7 @@ package struct SimulatedSubscription: Hashable, Sendable {
         package var isAccepted: Bool
     }
 
-    init(first transaction: SimulatedTransaction, nextOffer: SimulatedOffer?) {
+    init(first transaction: SimulatedTransaction, nextOffer: SimulatedOffer?, terms: PurchaseTerms = PurchaseTerms()) {
         originalTransactionID = transaction.originalTransactionID
         originalPurchaseDate = transaction.originalPurchaseDate
         transactions = [transaction]
@@ -50,23 +52,54 @@ package struct SimulatedSubscription: Hashable, Sendable {
         appAccountToken = transaction.appAccountToken
         recentStartDate = transaction.purchaseDate
         upcomingOffer = nextOffer
+        self.terms = terms
     }
 
-    /// The latest charge.
+    /// The latest charge; not an addition of seats that is refunded while others of its period are not.
     package internal(set) var current: SimulatedTransaction {
-        get { transactions[transactions.count - 1] }
-        set { transactions[transactions.count - 1] = newValue }
+        get { transactions[currentIndex] }
+        set { transactions[currentIndex] = newValue }
     }
+
+    private var currentIndex: Int {
+        let last = transactions.count - 1
+        guard transactions[last].hasSeatAddition, transactions[last].revocation != nil else { return last }
+        return period(of: transactions[last]).last { transactions[$0].revocation == nil } ?? last
+    }
+
+    /// The transactions that are the current period together: several after an addition of seats.
+    package var parts: [SimulatedTransaction] { current.hasSeatAddition ? period(of: current).map { transactions[$0] } : [current] }
+
+    /// Whether the current period has other transactionIds that no seats were added by.
+    var hasCopies: Bool { !current.hasSeatAddition && period(of: current).count > 1 }
 
     /// Whether a transaction belongs to the period of the latest charge.
     func isCurrent(_ transaction: SimulatedTransaction) -> Bool {
-        transaction.webOrderLineItemID != nil && transaction.webOrderLineItemID == current.webOrderLineItemID
+        period(of: current).contains { transactions[$0].transactionID == transaction.transactionID }
     }
 
     /// Changes all transactions of the same period.
     mutating func changePeriod(of transaction: SimulatedTransaction, _ change: (inout SimulatedTransaction) -> Void) {
-        guard let lineItem = transaction.webOrderLineItemID else { return }
-        for index in transactions.indices where transactions[index].webOrderLineItemID == lineItem { change(&transactions[index]) }
+        for index in period(of: transaction) { change(&transactions[index]) }
+    }
+
+    /// Changes the transaction, and others of its period unless these are for other seats.
+    mutating func changePurchase(of transaction: SimulatedTransaction, _ change: (inout SimulatedTransaction) -> Void) {
+        for index in period(of: transaction)
+        where !transaction.hasSeatAddition || transactions[index].transactionID == transaction.transactionID {
+            change(&transactions[index])
+        }
+    }
+
+    /// The indices of the transactions of a period. Those of an addition may have line items of their own.
+    private func period(of transaction: SimulatedTransaction) -> [Int] {
+        transactions.indices.filter { index in
+            let other = transactions[index]
+            guard transaction.hasSeatAddition else {
+                return transaction.webOrderLineItemID != nil && other.webOrderLineItemID == transaction.webOrderLineItemID
+            }
+            return other.hasSeatAddition && other.expiresDate == transaction.expiresDate && other.product.id == transaction.product.id
+        }
     }
 
     /// When the latest charge's period ends.
@@ -86,17 +119,42 @@ package struct SimulatedSubscription: Hashable, Sendable {
     /// Whether a price increase awaits the customer's consent.
     package var awaitsConsent: Bool { priceIncrease.map { !$0.isAccepted } ?? false }
 
-    /// The price of the next renewal.
+    /// The commitment whose next month the next charge pays; none after the last month if the next product is another one.
+    var nextCommitment: CommitmentTerms? {
+        guard let commitment = terms.commitment, !commitment.isInLastMonth || nextProduct.id == current.product.id else { return nil }
+        return commitment
+    }
+
+    /// The product of the next renewal: within a commitment the current one.
+    var renewalProduct: SimulatedProduct { terms.commitment?.isInLastMonth == false ? current.product : nextProduct }
+
+    /// The price of the next renewal, of one seat.
     var renewalPrice: Int64 {
-        upcomingOffer?.price ?? priceIncrease?.price ?? advancedCommerce?.scheduledPrice ?? agreedPrices[nextProduct.id]
-            ?? nextProduct.price
+        upcomingOffer?.price ?? nextCommitment?.monthlyPrice ?? priceIncrease?.price ?? advancedCommerce?.scheduledPrice
+            ?? agreedPrices[nextProduct.id] ?? nextProduct.price
+    }
+
+    /// Whether another period will be charged. In a commitment that the customer has cancelled, all months are: autoRenewStatus stays 1.
+    var willRenew: Bool { autoRenews && !(terms.commitment.map { !$0.renews && $0.isInLastMonth } ?? false) }
+
+    /// Whether the customer has not unsubscribed.
+    package var isSetToRenew: Bool { autoRenews && terms.commitment?.renews ?? true }
+
+    /// Ends automatic renewal, also that of a commitment.
+    mutating func stopRenewing() {
+        autoRenews = false
+        terms.commitment?.renews = false
     }
 
     /// The renewal info that the store would sign now.
     package var renewalInfo: SimulatedRenewalInfo {
-        SimulatedRenewalInfo(
+        let hasPrice = autoRenews && current.price != nil
+        let tiers = hasPrice ? terms.seats.map { $0.tiers(of: $0.quantity, at: renewalPrice) } : nil
+        // Apple documents them of the purchaser only.
+        let showsSeats = tiers != nil && current.ownership == .purchased
+        return SimulatedRenewalInfo(
             originalTransactionID: originalTransactionID,
-            autoRenewProduct: nextProduct,
+            autoRenewProduct: renewalProduct,
             productID: current.product.id,
             autoRenews: autoRenews,
             expirationIntent: expirationIntent,
@@ -108,10 +166,23 @@ package struct SimulatedSubscription: Hashable, Sendable {
             offer: autoRenews ? upcomingOffer : nil,
             recentSubscriptionStartDate: recentStartDate,
             renewalDate: expiresDate,
-            renewalPrice: autoRenews && current.price != nil ? renewalPrice : nil,
+            renewalPrice: hasPrice ? tiers?.averagePrice ?? renewalPrice : nil,
             appAccountToken: appAccountToken,
             appTransactionID: current.appTransactionID,
-            advancedCommerce: advancedCommerce
+            advancedCommerce: advancedCommerce,
+            renewalQuantity: showsSeats ? terms.seats?.quantity : nil,
+            renewalTiers: showsSeats ? tiers : nil,
+            commitment: renewalCommitment
+        )
+    }
+
+    private var renewalCommitment: SimulatedRenewalCommitment? {
+        guard let commitment = terms.commitment, let paid = current.commitment else { return nil }
+        return SimulatedRenewalCommitment(
+            productID: nextProduct.id,
+            renews: commitment.renews,
+            renewalDate: paid.expiresDate,
+            price: commitment.totalPrice
         )
     }
 

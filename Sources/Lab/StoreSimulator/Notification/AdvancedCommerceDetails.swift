@@ -15,7 +15,7 @@ package struct AdvancedCommerceDetails: Hashable, Sendable {
 
     private var descriptors: JSONObject { ["description": .string(itemDescription), "displayName": .string(displayName)] }
     private var item: JSONObject {
-        ["sku": .string(sku), "description": .string(itemDescription), "displayName": .string(displayName)]
+        ["SKU": .string(sku), "description": .string(itemDescription), "displayName": .string(displayName)]
     }
 
     /// `advancedCommerceInfo` of a transaction (AdvancedCommerceTransactionInfo).

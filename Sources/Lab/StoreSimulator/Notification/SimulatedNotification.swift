@@ -12,7 +12,7 @@ package struct SimulatedNotification: Hashable, Sendable {
     package var content: Content
     package var shape: PayloadShape = .current
 
-    /// The four kinds of content, of which a notification has one.
+    /// The kinds of content, of which a notification has one.
     package enum Content: Hashable, Sendable {
         /// `data`: a purchase's state, or nothing for a TEST.
         case data(PurchaseState)
@@ -22,6 +22,8 @@ package struct SimulatedNotification: Hashable, Sendable {
         case externalPurchaseToken(ExternalToken)
         /// `appData`.
         case appData(SimulatedAppTransaction)
+        /// `unclaimInfo`, and `data` if there is a state.
+        case unclaimInfo(UnclaimedSeats, PurchaseState?)
     }
 
     /// The transaction inside, when there is one.
@@ -37,8 +39,20 @@ package struct SimulatedNotification: Hashable, Sendable {
 
     /// `data`, when there is any.
     package var state: PurchaseState? {
-        guard case .data(let state) = content else { return nil }
-        return state
+        switch content {
+        case .data(let state): state
+        case .unclaimInfo(_, let state): state
+        case .summary, .externalPurchaseToken, .appData: nil
+        }
+    }
+
+    /// Replaces `data`, if there is any.
+    mutating func setState(_ state: PurchaseState) {
+        switch content {
+        case .data: content = .data(state)
+        case .unclaimInfo(let seats, .some): content = .unclaimInfo(seats, state)
+        case .unclaimInfo(_, nil), .summary, .externalPurchaseToken, .appData: break
+        }
     }
 
     /// The same notification with another outer signed date, as a retry may have it.

@@ -19,11 +19,17 @@ package struct SimulatedRenewalInfo: Hashable, Sendable {
     package var offer: SimulatedOffer?
     package var recentSubscriptionStartDate: Timestamp
     package var renewalDate: Timestamp
-    /// The price of the next renewal, in thousandths of the currency unit.
+    /// The price of the next renewal, in thousandths of the currency unit; of several seats the average.
     package var renewalPrice: Int64?
     package var appAccountToken: UUID?
     package var appTransactionID: String
     package var advancedCommerce: AdvancedCommerceDetails?
+    /// The seats of the next renewal (appstoreserverapi/renewalquantity).
+    package var renewalQuantity: Int32?
+    /// Nil unless the subscription renews with seats (appstoreservernotifications/renewalmultiseatinfo).
+    package var renewalTiers: [SeatTier]?
+    /// Nil unless a commitment runs.
+    package var commitment: SimulatedRenewalCommitment?
 
     /// The payload that Apple would sign at `signedDate`.
     package func payload(of app: SimulatedApp, signedDate: Timestamp, shape: PayloadShape = .current) -> JSONObject {
@@ -56,5 +62,9 @@ package struct SimulatedRenewalInfo: Hashable, Sendable {
         json.add("appTransactionId", appTransactionID)
         json.add("offerPeriod", offer?.period.iso8601)
         json.add("advancedCommerceInfo", advancedCommerce?.renewalInfo(price: renewalPrice ?? autoRenewProduct.price))
+        json.add("renewalBillingPlanType", commitment == nil ? nil : BillingPlanType.monthly.rawValue)
+        json.add("commitmentInfo", commitment?.payload)
+        json.add("renewalQuantity", renewalQuantity)
+        if let renewalTiers { json.add("multiSeatInfo", ["renewalPriceTiers": renewalTiers.payload] as JSONObject) }
     }
 }

@@ -13,11 +13,12 @@ package struct SimulatedTransaction: Hashable, Sendable {
     package var originalPurchaseDate: Timestamp
     /// Only subscriptions expire.
     package var expiresDate: Timestamp?
+    /// Of a multiseat purchase the number of seats that it covers (appstoreserverapi/transactionmultiseatinfo).
     package var quantity: Int32 = 1
     package var appAccountToken: UUID?
     package var ownership: InAppOwnershipType = .purchased
     package var reason: TransactionReason = .purchase
-    /// Thousandths of the storefront's currency unit; nil for family members, who pay nothing.
+    /// Thousandths of the storefront's currency unit; of a multiseat purchase the average of a seat. Nil for family members, who pay nothing.
     package var price: Int64?
     package var offer: SimulatedOffer?
     package var revocation: Revocation?
@@ -27,14 +28,23 @@ package struct SimulatedTransaction: Hashable, Sendable {
     package var upgradedAt: Timestamp?
     package var appTransactionID: String
     package var advancedCommerce: AdvancedCommerceDetails?
+    /// Nil unless it is a multiseat purchase.
+    package var seats: SimulatedSeats?
+    /// Whether seats were added, so that several transactions are its period: additionalTransactionReason.
+    package var hasSeatAddition = false
+    /// Nil unless it pays a month of a commitment.
+    package var commitment: SimulatedCommitment?
 
     /// A refund or a revocation.
     package struct Revocation: Hashable, Sendable {
         package var date: Timestamp
         package var reason: RevocationReason
         package var type: RevocationType
-        /// Thousandths of a percent: 100,000 is everything. Nil for family members, who get no money.
+        /// Thousandths of a percent: 100,000 is everything. Nil if it gives no money back.
         package var percentage: Int32?
+
+        /// Whether it gives money back. An unknown type gives none.
+        package var isRefund: Bool { type == .refundFull || type == .refundProrated }
 
         /// A refund of everything.
         package static func refund(at date: Timestamp) -> Revocation {
@@ -87,5 +97,9 @@ package struct SimulatedTransaction: Hashable, Sendable {
         json.add("appTransactionId", appTransactionID)
         json.add("offerPeriod", offer?.period.iso8601)
         json.add("advancedCommerceInfo", advancedCommerce?.transactionInfo(price: price ?? 0))
+        json.add("billingPlanType", commitment == nil ? nil : BillingPlanType.monthly.rawValue)
+        json.add("commitmentInfo", commitment?.payload)
+        json.add("multiSeatInfo", seats?.payload)
+        if hasSeatAddition { json.add("additionalTransactionReason", "SEAT_ADDITION") }
     }
 }

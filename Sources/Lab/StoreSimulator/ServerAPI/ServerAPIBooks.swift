@@ -14,6 +14,10 @@ struct ServerAPIBooks: Sendable {
     /// When the store last asked about the consumption of a transaction.
     var consumptionAsked: [String: Timestamp] = [:]
     var consumptions: [SimulatedServerAPI.Consumption] = []
+    /// By groupId.
+    var groups: [String: SimulatedServerAPI.ConsumerGroup] = [:]
+    /// By the originalTransactionId of the purchaser.
+    var seats: [String: SimulatedServerAPI.Seats] = [:]
 }
 
 /// A customer and the state of it at several times.

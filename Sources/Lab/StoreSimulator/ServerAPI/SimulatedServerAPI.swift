@@ -121,6 +121,9 @@ package struct SimulatedServerAPI: Sendable {
         case .testNotification: SimulatedReply(try requestTest(task))
         case .testNotificationStatus: SimulatedReply(try testStatus(task))
         case .notificationHistory: SimulatedReply(try notificationHistory(task))
+        case .customerGroups: try customerGroups(task)
+        case .groupMembers: try groupMembers(task)
+        case .seatInfo: try seatInfo(task)
         }
     }
 

@@ -52,28 +52,16 @@ package struct NotificationSigner: Sendable {
 
     /// The signed parts of the notification's payload.
     func nestedJWS(of notification: SimulatedNotification) throws(SimulationError) -> NestedJWS {
+        let (app, shape) = (notification.app, notification.shape)
         var nested = NestedJWS()
-        switch notification.content {
-        case .data(let state):
-            if let dated = state.transaction {
-                nested.transaction = try sign(
-                    dated.value,
-                    of: notification.app,
-                    signedDate: dated.signedDate,
-                    shape: notification.shape
-                )
-            }
-            if let dated = state.renewalInfo {
-                nested.renewalInfo = try sign(
-                    dated.value,
-                    of: notification.app,
-                    signedDate: dated.signedDate,
-                    shape: notification.shape
-                )
-            }
-        case .appData(let appTransaction):
-            nested.appTransaction = try sign(appTransaction.payload(of: notification.app))
-        case .summary, .externalPurchaseToken: break
+        if let dated = notification.state?.transaction {
+            nested.transaction = try sign(dated.value, of: app, signedDate: dated.signedDate, shape: shape)
+        }
+        if let dated = notification.state?.renewalInfo {
+            nested.renewalInfo = try sign(dated.value, of: app, signedDate: dated.signedDate, shape: shape)
+        }
+        if case .appData(let appTransaction) = notification.content {
+            nested.appTransaction = try sign(appTransaction.payload(of: app))
         }
         return nested
     }

@@ -16,6 +16,9 @@ extension SimulatedNotification {
         case .summary(let summary): json.add("summary", summary.payload(of: app))
         case .externalPurchaseToken(let token): json.add("externalPurchaseToken", token.payload(of: app))
         case .appData: json.add("appData", appData(nested))
+        case .unclaimInfo(let seats, let state):
+            if let state { json.add("data", data(state, nested)) }
+            json.add("unclaimInfo", seats.payload(naming: state == nil ? app : nil))
         }
         json.add("version", "2.0")
         json.add("signedDate", signedDate)

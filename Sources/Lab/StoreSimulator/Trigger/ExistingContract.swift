@@ -48,7 +48,7 @@ extension CustomerLife {
         if let number = UInt64(charge.transactionID) {
             identifiers = IdentifierSequence(transaction: number, lineItem: charge.webOrderLineItemID.flatMap { UInt64($0) } ?? number)
         }
-        guard charge.product.type == .autoRenewableSubscription else { return oneTimeCharges = [charge] }
+        guard charge.product.isSubscription else { return oneTimeCharges = [charge] }
         var subscription = SimulatedSubscription(first: charge, nextOffer: nil)
         subscription.autoRenews = contract.autoRenews
         subscription.phase = Self.phase(contract)

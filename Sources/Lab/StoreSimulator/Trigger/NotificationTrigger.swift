@@ -31,8 +31,11 @@ package struct NotificationTrigger: Sendable {
         self.seed = seed
     }
 
-    /// All known kinds, in alphabetical order.
-    package static let knownKinds: [String] = TriggerScenario.all.keys.sorted()
+    /// All known kinds, in alphabetical order, without variants.
+    package static let knownKinds: [String] = scenarios.map(\.kind).filter { !$0.contains(":") }
+    /// All scenarios, in the order of their kinds; with what a variant is about.
+    package static let scenarios: [(kind: String, words: String?)] = TriggerScenario.all.sorted { $0.key < $1.key }
+        .map { ($0.key, $0.value.words) }
 
     /// The notification.
     ///
@@ -50,6 +53,14 @@ package struct NotificationTrigger: Sendable {
 
     private func scenario() throws(SimulationError) -> TriggerScenario {
         if let scenario = TriggerScenario.all[kind.description] { return scenario }
+        if kind.variant != nil {
+            let known = Self.scenarios.map(\.kind).filter { $0.hasPrefix("\(kind.type.rawValue)") && $0.contains(":") }
+            throw SimulationError(
+                .unknownNotification,
+                known.isEmpty
+                    ? "\(kind.type.rawValue) has no variants" : "\(kind) is no known variant; known are \(known.joined(separator: ", "))"
+            )
+        }
         if allowsUnknownKinds { return .undocumented }
         let related = Self.knownKinds.filter { $0 == kind.type.rawValue || $0.hasPrefix("\(kind.type.rawValue)/") }
         let known = (related.isEmpty ? Self.knownKinds : related).joined(separator: ", ")
@@ -66,6 +77,9 @@ package struct NotificationTrigger: Sendable {
             throw SimulationError(.invalidOption, "an empty identifier names no transaction")
         }
         guard price.map({ $0 >= 0 }) ?? true else { throw SimulationError(.invalidOption, "the price is negative") }
+        guard contract == nil || kind.variant == nil else {
+            throw SimulationError(.invalidOption, "\(kind) begins a contract of its own: it takes none further")
+        }
         switch scenario.charge {
         case .none:
             let isBare =
@@ -84,14 +98,14 @@ package struct NotificationTrigger: Sendable {
     /// Everything is signed now: later than what the inbox has of the contract, and not in the future.
     private func setDates(of notification: inout SimulatedNotification) {
         notification.signedDate = now
-        guard case .data(var state) = notification.content else { return }
+        guard var state = notification.state else { return }
         state.transaction?.signedDate = now
         state.renewalInfo?.signedDate = now
-        notification.content = .data(state)
+        notification.setState(state)
     }
 
     private func setIdentifiers(of notification: inout SimulatedNotification, _ charge: TriggerScenario.Charge) {
-        guard case .data(var state) = notification.content, var transaction = state.transaction?.value else { return }
+        guard var state = notification.state, var transaction = state.transaction?.value else { return }
         switch charge {
         case .none: return
         case .first, .any:
@@ -103,6 +117,6 @@ package struct NotificationTrigger: Sendable {
         }
         state.transaction?.value = transaction
         state.renewalInfo?.value.originalTransactionID = transaction.originalTransactionID
-        notification.content = .data(state)
+        notification.setState(state)
     }
 }

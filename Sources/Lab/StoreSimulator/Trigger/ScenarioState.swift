@@ -55,7 +55,13 @@ struct ScenarioState {
     ///
     /// If the options name a transaction that is not the contract's first, another period precedes it. An existing contract keeps its
     /// period, unless the period has to end: then it ends by that time.
-    mutating func subscribe(to product: SimulatedProduct? = nil, endingIn time: Duration, isFamily: Bool = false) throws(SimulationError) {
+    mutating func subscribe(
+        to product: SimulatedProduct? = nil,
+        endingIn time: Duration,
+        isFamily: Bool = false,
+        terms: PurchaseTerms = PurchaseTerms(),
+        seat: SeatAssignment? = nil
+    ) throws(SimulationError) {
         if var contract = trigger.contract {
             if time <= Self.end { contract.endPeriod(by: trigger.now.advanced(by: time).floored) }
             contract.transaction.product.level = (product ?? plan).level
@@ -65,7 +71,8 @@ struct ScenarioState {
             trigger.originalTransactionID != nil && trigger.transactionID != nil && trigger.transactionID != trigger.originalTransactionID
         begin((isRenewed ? Self.period + Self.period : Self.period) - time)
         if isFamily { life = store.makeFamilyMember(of: life) }
-        _ = try life.subscribe(to: product ?? plan, appAccountToken: isFamily ? nil : token)
+        if let seat { try life.takeSeat(seat) }
+        _ = try life.subscribe(to: product ?? plan, appAccountToken: isFamily || seat != nil ? nil : token, terms: terms)
         if isRenewed { _ = try life.renew() }
     }
 

@@ -16,9 +16,12 @@ struct TriggerScenario: Sendable {
 
     let charge: Charge
     let run: Event
+    /// What it is about, if its kind has several scenarios.
+    var words: String?
 
-    init(_ charge: Charge, _ run: @escaping Event) {
+    init(_ charge: Charge, about words: String? = nil, _ run: @escaping Event) {
         self.charge = charge
+        self.words = words
         self.run = run
     }
 
@@ -58,8 +61,8 @@ struct TriggerScenario: Sendable {
     /// The scenario of a kind that is not documented.
     static let undocumented = running { state throws(SimulationError) in try state.life.declineRefund() }
 
-    /// All kinds, by `TYPE` or `TYPE/SUBTYPE`.
-    static let all: [String: TriggerScenario] = beginnings.merging(changes) { one, _ in one }.merging(endings) { one, _ in one }.merging(
-        notices
-    ) { one, _ in one }
+    /// All scenarios, by `TYPE`, `TYPE/SUBTYPE` or one of these with `:variant`.
+    static let all: [String: TriggerScenario] = [
+        beginnings, changes, endings, notices, purchasersOfSeats, membersWithSeats, commitments, undocumentedValues,
+    ].reduce(into: [:]) { all, some in all.merge(some) { one, _ in one } }
 }

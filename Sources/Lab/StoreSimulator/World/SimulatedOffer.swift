@@ -40,6 +40,14 @@ package struct SimulatedOffer: Hashable, Sendable {
         price: 1990,
         periodCount: 3
     )
+    /// One month at a lower price for a customer who is about to cancel (WWDC26, session 309).
+    package static let retention = SimulatedOffer(
+        type: .retentionOffer,
+        identifier: "stay",
+        discountType: .payUpFront,
+        period: .months(1),
+        price: 490
+    )
     /// One month at a lower price for former customers.
     package static let winBack = SimulatedOffer(
         type: .winBackOffer,

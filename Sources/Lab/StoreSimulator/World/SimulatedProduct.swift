@@ -14,6 +14,9 @@ package struct SimulatedProduct: Hashable, Sendable {
     /// The level of service within the group: 1 is the highest, as in App Store Connect.
     package var level: Int
 
+    /// Whether it renews, also if its type is an unknown one.
+    package var isSubscription: Bool { period != nil }
+
     /// An auto-renewable subscription.
     package static func subscription(
         _ id: String,

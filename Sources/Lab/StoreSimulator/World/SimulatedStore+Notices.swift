@@ -35,6 +35,12 @@ extension SimulatedStore {
         return notice(.externalPurchaseToken, subtype, content: .externalPurchaseToken(token))
     }
 
+    /// UNCLAIM_SEATS without `data`: `unclaimInfo` names the app itself.
+    package mutating func unclaimSeats(_ count: Int = 1) -> SimulatedNotification {
+        let seats = UnclaimedSeats(seatClaimIDs: (0..<count).map { _ in generator.uuid() })
+        return notice(.unclaimSeats, content: .unclaimInfo(seats, nil))
+    }
+
     private mutating func notice(
         _ type: NotificationTypeV2,
         _ subtype: Subtype? = nil,

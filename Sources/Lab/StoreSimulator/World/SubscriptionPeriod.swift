@@ -22,6 +22,17 @@ package enum SubscriptionPeriod: Hashable, Sendable {
         }
     }
 
+    /// A number of these periods.
+    func times(_ count: Int) -> SubscriptionPeriod {
+        switch self {
+        case .minutes(let minutes): .minutes(minutes * count)
+        case .days(let days): .days(days * count)
+        case .weeks(let weeks): .weeks(weeks * count)
+        case .months(let months): .months(months * count)
+        case .years(let years): .years(years * count)
+        }
+    }
+
     /// The length in ISO 8601, as in `offerPeriod`.
     package var iso8601: String {
         switch self {

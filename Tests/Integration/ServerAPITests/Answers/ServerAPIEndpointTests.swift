@@ -20,11 +20,13 @@ struct ServerAPIEndpointTests {
             target(.subscriptionStatuses, ["1"], [.init("status", "1"), .init("status", "4")])
                 == "/inApps/v1/subscriptions/1?status=1&status=4"
         )
+        #expect(target(.groupMembers, ["9"], [.init("limit", "100")]) == "/groups/v1/group/9?limit=100")
+        #expect(target(.seatInfo, ["42"]) == "/groups/v1/transactions/42/seats")
     }
 
     @Test func `names are distinct, and fit the table of budgets`() {
         let names = ServerAPIEndpoint.allCases.map(\.rawValue)
-        #expect(Set(names).count == 16 && Set(ServerAPIEndpoint.allCases.map { "\($0.method) \($0.template)" }).count == 16)
+        #expect(Set(names).count == 19 && Set(ServerAPIEndpoint.allCases.map { "\($0.method) \($0.template)" }).count == 19)
         for name in names { #expect(name.wholeMatch(of: /[a-z][a-z0-9_]{0,62}/) != nil) }
     }
 
@@ -33,6 +35,7 @@ struct ServerAPIEndpointTests {
             (.consumption, "PUT", 50), (.notificationHistory, "POST", 50), (.transactionHistory, "GET", 50), (.refundHistory, "GET", 10),
             (.setAppAccountToken, "PUT", 20), (.testNotification, "POST", 1), (.extendForAll, "POST", 1), (.extendStatus, "GET", 1),
             (.finishTransaction, "POST", 50), (.extendRenewalDate, "PUT", 20), (.orderLookup, "GET", 10),
+            (.customerGroups, "GET", 50), (.groupMembers, "GET", 50), (.seatInfo, "GET", 50),
         ] as [(ServerAPIEndpoint, String, Double)]
     )
     func `methods and rates are those that Apple documents`(endpoint: ServerAPIEndpoint, method: String, rate: Double) {

@@ -35,6 +35,8 @@ package struct HistoryGenerator {
 
     let index: Int
     var generator: SeededGenerator
+    /// For notices: what ``generator`` draws does not depend on them.
+    private var noticeGenerator: SeededGenerator
     var events: [LifeEvent] = []
     var commands: [LifeCommand] = []
     private var customers: UInt64 = 0
@@ -44,7 +46,9 @@ package struct HistoryGenerator {
     init(seed: UInt64, index: Int, receiptText: ((AppReceipt, ReceiptIssuer) throws -> String)?) {
         self.index = index
         self.receiptText = receiptText
-        generator = SeededGenerator(seed: seed &+ UInt64(index) &* 0xd1b5_4a32_d192_ed03)
+        let ownSeed = seed &+ UInt64(index) &* 0xd1b5_4a32_d192_ed03
+        generator = SeededGenerator(seed: ownSeed)
+        noticeGenerator = SeededGenerator(seed: ownSeed ^ 0x7e11_7e11_7e11_7e11)
     }
 
     /// The app that the history is about.
@@ -77,6 +81,9 @@ package struct HistoryGenerator {
         if oneIn(5) { addAppNotification() }
         addRarities()
         addCommands()
+        swap(&generator, &noticeGenerator)
+        addNotices()
+        swap(&generator, &noticeGenerator)
     }
 
     /// An Apple ID with its own transactionIds, whose number of digits soon increases.
@@ -96,6 +103,7 @@ package struct HistoryGenerator {
         number(&life, from: oneIn(2) ? 5 : UInt64.random(in: 1...99, using: &generator), as: customers)
         customers += 1
         life.leastMillisecondsBetweenEvents = oneIn(3) ? 0 : 1
+        if index % 4 == 1 { life.additionalSteps = LifeStep.groups + LifeStep.commitments + LifeStep.unknownValues }
         return life
     }
 

@@ -80,6 +80,36 @@ extension HistoryGenerator {
         if let notice = notices.randomElement(using: &generator) { add(notice) }
     }
 
+    /// Adds notifications of the kinds that say little or nothing of a charge: some concern no customer, others repeat what was said of one.
+    mutating func addNotices() {
+        if oneIn(2) {
+            var store = SimulatedStore(app: app, seed: generator.next(), now: Self.beginning)
+            var life = store.makeCustomer()
+            let notices = [
+                store.extensionSummary(), store.externalPurchaseToken(.created), store.externalPurchaseToken(.unreported),
+                store.externalPurchaseToken(.activeTokenReminder), store.unclaimSeats(2), life.rescindConsent(),
+            ]
+            if let notice = notices.randomElement(using: &generator) { add(notice) }
+        }
+        for event in events where event.transaction != nil && oneIn(12) { addNotice(repeating: event) }
+    }
+
+    /// The type of the subtypes about seats is not documented.
+    private static let noticeKinds: [(type: String, subtype: Subtype?)] = [
+        ("DID_CHANGE_RENEWAL_PREF", .increaseQuantity), ("DID_CHANGE_RENEWAL_PREF", .decreaseQuantity),
+        ("SEATS_CHANGED", .increaseQuantity),
+        ("REFUND", .seats), ("UNCLAIM_SEATS", nil), ("MIGRATION", nil), ("MIGRATE", nil), ("PRICE_CHANGE", nil), ("METADATA_UPDATE", nil),
+        ("RENEWAL_EXTENSION", .failure),
+    ]
+
+    private mutating func addNotice(repeating event: LifeEvent) {
+        guard case .notification(let known) = event.content, let kind = Self.noticeKinds.randomElement(using: &generator) else { return }
+        let signedDate = known.signedDate.advanced(by: .seconds(Int64.random(in: 0...500_000, using: &generator)))
+        var notice = known.repeated(as: generator.uuid(), at: signedDate)
+        (notice.type, notice.subtype) = (NotificationTypeV2(rawValue: kind.type), kind.subtype)
+        receive(.notification(notice), after: signedDate, payloadsOf: event)
+    }
+
     /// The transactions in all events.
     var seenTransactions: [(transaction: SimulatedTransaction, app: SimulatedApp)] {
         events.flatMap { event in

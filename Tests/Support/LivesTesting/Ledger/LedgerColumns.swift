@@ -45,6 +45,8 @@ package enum LedgerColumns {
         // Only a JWS has the extent of a refund.
         Column("revocation_type", "revocationType"),
         Column("revocation_percentage", "revocationPercentage"),
+        Column("additional_transaction_reason", "additionalTransactionReason"),
+        Column("billing_plan_type", "billingPlanType"),
     ]
 
     /// The columns of a charge that change.
@@ -70,6 +72,7 @@ package enum LedgerColumns {
         Column("grace_period_expires_date", "gracePeriodExpiresDate", .date),
         Column("renewal_date", "renewalDate", .date),
         Column("renewal_price", "renewalPrice"),
+        Column("renewal_quantity", "renewalQuantity"),
         Column("currency", "currency"),
         Column("offer_type", "offerType"),
         Column("offer_identifier", "offerIdentifier"),

@@ -109,7 +109,7 @@ package enum LedgerReader {
     private static let renewals = """
         (SELECT c.environment, c.original_transaction_id, c.renewal_status AS status, c.renewal_product_id AS product_id,
                 c.auto_renew_product_id, c.auto_renew_status, c.expiration_intent, c.is_in_billing_retry_period, c.price_increase_status,
-                c.grace_period_expires_date, c.renewal_date, c.renewal_price, c.renewal_currency AS currency,
+                c.grace_period_expires_date, c.renewal_date, c.renewal_price, c.renewal_quantity, c.renewal_currency AS currency,
                 c.renewal_offer_type AS offer_type, c.renewal_offer_identifier AS offer_identifier,
                 c.renewal_offer_discount_type AS offer_discount_type, c.renewal_offer_period AS offer_period,
                 c.recent_subscription_start_date, c.renewal_app_account_token AS app_account_token,
@@ -123,7 +123,9 @@ package enum LedgerReader {
             text("bundle_id"), text("product_id"), text("product_type"), text("status"), text("will_renew"), milliseconds("started_at"),
             text("current_transaction_id"), milliseconds("current_period_start"), milliseconds("current_period_end"),
             milliseconds("revoked_at"),
-            milliseconds("access_until"),
+            milliseconds("access_until"), text("seats_bought"), text("seats_added"), text("seats_revoked"),
+            milliseconds("commitment_until"),
+            text("commitment_payments_left"), text("commitment_will_renew"),
         ]
         let givesAccess = """
             EXISTS (SELECT FROM appstore.transactions AS t WHERE t.environment = ledger.environment

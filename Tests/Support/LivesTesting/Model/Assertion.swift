@@ -17,8 +17,8 @@ struct Assertion {
     var signed: Int64
     var status: Status?
     var hash: [UInt8]
-    /// Whether the charge is a family member's.
-    var isOfFamily: Bool
+    /// Whether the customer has it without having bought it.
+    var isShared: Bool
 
     init(half: Half, environment: String, json: JSONObject, signed: Int64, hash: [UInt8]) {
         self.half = half
@@ -26,9 +26,12 @@ struct Assertion {
         self.json = json
         self.signed = signed
         self.hash = hash
-        isOfFamily = json["inAppOwnershipType"] == "FAMILY_SHARED"
+        isShared = (json["inAppOwnershipType"] ?? "PURCHASED") != "PURCHASED"
         // Apple gives a copy the date of the restore.
         if isCopyOfProduct, let date = json["originalPurchaseDate"] { self.json["purchaseDate"] = date }
+        // Apple's price of seats is that of one, on average.
+        if let money = Seats(of: self)?.money { self.json["price"] = .integer(money) }
+        if let money = Seats(renewedBy: self)?.money { self.json["renewalPrice"] = .integer(money) }
     }
 
     /// The statement of a transaction's payload.
@@ -81,11 +84,22 @@ struct Assertion {
         return text("webOrderLineItemId").map { "\(contract)/\($0)" } ?? id
     }
 
-    /// Whether the charge belongs to a subscription. Without a type, members that only subscriptions have decide.
+    /// Whether the charge belongs to a subscription. Without a known type, members that only subscriptions have decide.
     var saysSubscription: Bool {
-        if let type = text("type") { return type == "Auto-Renewable Subscription" }
-        return text("webOrderLineItemId") != nil || (half == .receipt && text("expiresDate") != nil)
+        text("type").flatMap(Self.isSubscription)
+            ?? (text("webOrderLineItemId") != nil
+                || text("expiresDate") != nil && (half == .receipt || text("subscriptionGroupIdentifier") != nil))
     }
+
+    /// What a type says; nil for one that Apple had not documented by 2026.
+    static func isSubscription(type: String) -> Bool? {
+        ["Auto-Renewable Subscription": true, "Non-Consumable": false, "Consumable": false, "Non-Renewing Subscription": false][type]
+    }
+
+    /// Whether the revocation was paid back. What is not bought was not paid, and a revocation of another type pays nothing.
+    var isRefund: Bool { !isShared && Self.isRefund(type: text("revocationType")) }
+
+    static func isRefund(type: String?) -> Bool { [nil, "REFUND_FULL", "REFUND_PRORATED"].contains(type) }
 }
 
 extension JSONValue {

@@ -57,9 +57,9 @@ struct Charge {
         type = constantOrSaid("type", also: postedTypes)
         ownership = constantOrSaid("inAppOwnershipType")
         subscriptionGroup = constantOrSaid("subscriptionGroupIdentifier")
-        isPurchased = ownership != "FAMILY_SHARED"
+        isPurchased = ownership ?? "PURCHASED" == "PURCHASED"
         isSubscription =
-            type.map { $0 == "Auto-Renewable Subscription" } ?? signed?.saysSubscription ?? receipts.contains(where: \.saysSubscription)
+            type.flatMap(Assertion.isSubscription) ?? signed?.saysSubscription ?? receipts.contains(where: \.saysSubscription)
         givesAccess = isSubscription || type == "Non-Consumable" || type == "Non-Renewing Subscription"
         let stated = constant.number("purchaseDate") ?? 0
         // Apple gives the date of the restore as the purchaseDate of a copy.

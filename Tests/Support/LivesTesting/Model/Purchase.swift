@@ -9,7 +9,7 @@ struct Purchase {
     /// The transaction that orders the purchases of a contract: the last one by purchase date, then by end, then by number.
     private let last: Charge
 
-    /// Nil without transactions. Transactions of family members count only where there are no purchased ones.
+    /// Nil without transactions. Shared and assigned transactions count only where there are no purchased ones.
     init?(_ all: [Charge]) {
         let purchased = all.filter(\.isPurchased)
         charges = (purchased.isEmpty ? all : purchased).sorted(by: Charge.hasLowerNumber)
@@ -33,14 +33,26 @@ struct Purchase {
     var givesAccess: Bool { first.givesAccess }
     var purchaseDate: Int64 { first.purchaseDate }
     var expiresDate: Int64? { newest.expiresDate }
-    var revocationDate: Int64? { newest.revocationDate }
+    /// Those that count together: the first one, and seats that were added.
+    var parts: [Charge] { charges.filter { $0.id == first.id || $0.isOfAdditions } }
+    /// Of several parts only when all are revoked.
+    var revocationDate: Int64? {
+        parts.count > 1 && parts.contains { $0.revocationDate == nil } ? nil : newest.revocationDate
+    }
+    var quantity: Int64? { parts.compactMap(\.quantity).isEmpty ? nil : parts.compactMap(\.quantity).reduce(0, +) }
+    var price: Int64? {
+        let prices = parts.compactMap { $0.lasting("price").flatMap { Int64($0) } }
+        return prices.isEmpty ? nil : prices.reduce(0, +)
+    }
     var isUpgraded: Bool { newest.state.text("isUpgraded") == "true" }
     var firstSigned: Int64 { charges.map(\.firstSigned).min() ?? 0 }
     var lastSigned: Int64 { newest.lastSigned }
 
     /// The refund status. A refund without a percentage is full.
     var status: String {
-        guard revocationDate != nil else { return "paid" }
+        guard revocationDate != nil, Assertion.isRefund(type: newest.signed?.text("revocationType")) else {
+            return parts.compactMap(\.revokedSeats).contains { $0 > 0 } ? "partly_refunded" : "paid"
+        }
         return newest.signed?.number("revocationPercentage") ?? 100_000 >= 100_000 ? "refunded" : "partly_refunded"
     }
 

@@ -50,7 +50,7 @@ struct ReceiptEntry {
 
     var cancellationDate: Timestamp? { purchase.cancellationDate }
     var isMarkedUpgraded: Bool { details?.isUpgraded ?? false }
-    var isOfFamily: Bool { details?.ownership == .familyShared }
+    var isShared: Bool { details?.ownership.map { $0 != .purchased } ?? false }
     var isOfSubscription: Bool {
         purchase.productType.map { $0 == .autoRenewableSubscription } ?? (purchase.webOrderLineItemID != nil || purchase.expiresDate != nil)
     }

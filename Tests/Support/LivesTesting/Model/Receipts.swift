@@ -16,7 +16,7 @@ extension [ReceiptEntry] {
             let same = entry.cancellationDate == nil ? [] : others.filter { $0.cancellation == entry.cancellation }
             let isUpgraded = (same + [entry]).contains(where: \.isMarkedUpgraded) || entry.isReplaced(by: self)
             var assertion = entry.assertion(of: app, statedAt: statedAt, isUpgraded: isUpgraded)
-            assertion.isOfFamily = (same + [entry]).contains(where: \.isOfFamily)
+            assertion.isShared = (same + [entry]).contains(where: \.isShared)
             return assertion
         }
     }

@@ -8,15 +8,23 @@ extension ReferenceModel {
         case forever
     }
 
-    /// The current purchase: the last one, or the one before it, if that still ran when the last one began and counts more.
+    /// The current purchase: the last one, or the one before it, if that still ran when the last one began and counts more. Where the last one
+    /// added seats, any one that ran.
     func current(of charges: [Charge]) -> Purchase? {
         let purchases = purchases(of: charges).sorted(by: Purchase.isBefore)
         guard let last = purchases.last else { return nil }
-        guard let before = purchases.dropLast().last, let end = before.expiresDate, end > last.purchaseDate else { return last }
-        if rank(before) != rank(last) { return rank(before) < rank(last) ? before : last }
-        guard let renewal = renewals[last.key], renewal.signed >= max(before.firstSigned, last.firstSigned) else { return last }
-        let product = renewal.text("productId")
-        return before.product == product && last.product != product ? before : last
+        let adds = last.charges.contains(where: \.isOfAdditions)
+        let others = adds ? purchases.dropLast() : purchases.dropLast().suffix(1)
+        let running = others.filter { $0.expiresDate.map { $0 > last.purchaseDate } ?? false } + [last]
+        let least = running.map(rank).min()
+        var best = running.filter { rank($0) == least }
+        // The access of a group lasted until its last part was revoked.
+        if adds { best = best.filter { $0.revocationDate == best.compactMap(\.revocationDate).max() } }
+        if let renewal = renewals[last.key], renewal.signed >= running.map(\.firstSigned).max() ?? .max {
+            let named = best.filter { $0.product == renewal.text("productId") }
+            if !named.isEmpty { best = named }
+        }
+        return best.last
     }
 
     private func purchases(of charges: [Charge]) -> [Purchase] {

@@ -14,7 +14,7 @@ extension ReferenceModel {
     func statedRefunds() -> Set<String> {
         Set(
             charges.flatMap(\.assertions).compactMap { assertion in
-                guard !assertion.isOfFamily, let date = assertion.number("revocationDate") else { return nil }
+                guard assertion.isRefund, let date = assertion.number("revocationDate") else { return nil }
                 return "\(assertion.environment) refunded \(assertion.grant)/\(date / 1000 * 1000)"
             }
         )
@@ -26,7 +26,10 @@ extension ReferenceModel {
         for charge in charges {
             for assertion in charge.assertions {
                 effects.insert("\(charge.environment) granted \(assertion.grant)")
-                guard assertion.isOfFamily, let date = assertion.number("revocationDate") else { continue }
+                if !assertion.isShared, let seats = Seats(of: assertion)?.revoked, seats > 0, assertion.number("revocationDate") == nil {
+                    effects.insert("\(charge.environment) seats_refunded \(charge.id)/\(seats)")
+                }
+                guard !assertion.isRefund, let date = assertion.number("revocationDate") else { continue }
                 // In whole seconds, as in receipts.
                 effects.insert("\(charge.environment) revoked \(charge.id)/\(date / 1000 * 1000)")
             }
@@ -44,7 +47,7 @@ extension ReferenceModel {
 
     /// The refunds of a purchase: one, and another after each reversal that was signed before the greatest revocation date, in whole seconds.
     private func refunds(of charges: [Charge]) -> [String] {
-        let dates = charges.flatMap(\.assertions).filter { !$0.isOfFamily }.compactMap { $0.number("revocationDate") }
+        let dates = charges.flatMap(\.assertions).filter(\.isRefund).compactMap { $0.number("revocationDate") }
         guard let first = Purchase(charges)?.first, let last = dates.max() else { return [] }
         let transactions = Set(charges.map(\.id))
         let reversals = notifications.filter { notification in
@@ -62,6 +65,8 @@ extension ReferenceModel {
         if notification.type == .didFailToRenew, notification.status == .billingGracePeriod { return "grace_period_started" }
         if notification.type == .didFailToRenew, notification.status == .billingRetry { return "billing_retry_started" }
         return switch (notification.type.rawValue, notification.subtype?.rawValue) {
+        // Whatever the type.
+        case (_, "INCREASE_QUANTITY"), (_, "DECREASE_QUANTITY"): "seats_changed"
         case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED"): "will_renew"
         case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED"): "will_not_renew"
         case ("DID_CHANGE_RENEWAL_PREF", _): "plan_changed"
@@ -76,6 +81,14 @@ extension ReferenceModel {
         case ("CONSUMPTION_REQUEST", _): "consumption_asked"
         case ("REFUND_DECLINED", _): "refund_declined"
         case ("REFUND_REVERSED", _): "refund_reversed"
+        case ("UNCLAIM_SEATS", _): "seats_unclaimed"
+        case ("RESCIND_CONSENT", _): "consent_rescinded"
+        case ("EXTERNAL_PURCHASE_TOKEN", _): "external_purchase_token"
+        case ("PRICE_CHANGE", _): "price_changed"
+        case ("METADATA_UPDATE", _): "metadata_updated"
+        case ("MIGRATION", _), ("MIGRATE", _): "migrated"
+        case ("RENEWAL_EXTENSION", "SUMMARY"): "extension_completed"
+        case ("RENEWAL_EXTENSION", "FAILURE"): "extension_failed"
         default: nil
         }
     }

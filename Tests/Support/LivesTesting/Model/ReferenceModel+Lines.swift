@@ -96,7 +96,9 @@ extension ReferenceModel {
             let legacy = legacyRenewal(thatCountsFor: current)
             let renewal = renewals[key].flatMap { isOfEarlierPeriod($0, than: current) ? nil : $0 }
             let autoRenews = renewals[key]?.number("autoRenewStatus").map { $0 == 1 }
-            let willRenew = legacy.map(\.renewal.autoRenews) ?? autoRenews
+            let commitment = Commitment(current, renewals[key])
+            let willRenew = legacy.map(\.renewal.autoRenews) ?? autoRenews.map { $0 && !(commitment?.isLastPeriod ?? false) }
+            let seats = GroupSeats(current, among: charges)
             return LedgerLine.text(
                 "contract",
                 key.environment,
@@ -111,6 +113,10 @@ extension ReferenceModel {
                     ("current_period_end", current.expiresDate.map(String.init)),
                     ("revoked_at", current.revocationDate.map(String.init)),
                     ("access_until", accessUntil(current, among: charges).map(text)),
+                    ("seats_bought", seats.map { String($0.bought) }), ("seats_added", seats.map { String($0.added) }),
+                    ("seats_revoked", seats.map { String($0.revoked) }), ("commitment_until", commitment?.until.map(String.init)),
+                    ("commitment_payments_left", commitment?.paymentsLeft.map(String.init)),
+                    ("commitment_will_renew", commitment?.willRenew.map { $0 ? "true" : "false" }),
                 ]
             )
         }

@@ -34,7 +34,7 @@ extension ReferenceModel {
                 ("status", purchase?.status ?? "pending"), ("period_no", trade?.period), ("transaction_id", trade?.id),
                 ("original_transaction_id", trade?.contract), ("web_order_line_item_id", trade?.constant.text("webOrderLineItemId")),
                 ("paid_product_id", trade?.product), ("paid_at", trade.map { String($0.purchaseDate) }),
-                ("quantity", trade?.lasting("quantity")), ("price", trade?.lasting("price")),
+                ("quantity", purchase?.quantity.map(String.init)), ("price", purchase?.price.map(String.init)),
                 ("currency", trade?.lasting("currency")),
             ]
         )

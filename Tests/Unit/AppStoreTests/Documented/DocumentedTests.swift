@@ -1,5 +1,7 @@
 import AppStore
 import Foundation
+import Outbox
+import ServerAPI
 import StrictJSON
 import Testing
 
@@ -12,30 +14,23 @@ struct DocumentedTests {
         return try JSONParser().parseObject([UInt8](Data(contentsOf: file)))
     }
 
-    /// Facts about seats, commitments and what else came in 2026, which the ledger does not read.
+    /// Notifications and members of payloads that came in 2025 and 2026, and that the ledger does not read.
     private static let leftOut: [String: String] = [
-        "UNCLAIM_SEATS": seats, "REFUND/SEATS": seats, "responseBodyV2DecodedPayload.unclaimInfo": seats,
-        "JWSTransactionDecodedPayload.multiSeatInfo": seats, "JWSTransactionDecodedPayload.additionalTransactionReason": seats,
-        "JWSRenewalInfoDecodedPayload.multiSeatInfo": seats, "JWSRenewalInfoDecodedPayload.renewalQuantity": seats,
-        "JWSTransactionDecodedPayload.commitmentInfo": "the ledger has no commitments",
-        "JWSRenewalInfoDecodedPayload.commitmentInfo": "the ledger has no commitments",
         "JWSTransactionDecodedPayload.advancedCommerceInfo": advancedCommerce,
         "JWSRenewalInfoDecodedPayload.advancedCommerceInfo": advancedCommerce,
-        "JWSTransactionDecodedPayload.previousOriginalTransactionId": "the ledger does not follow a migration",
-        "JWSAppTransactionDecodedPayload.storeType": "there is no register of app transactions",
-        "externalPurchaseToken.tokenType": tokens, "externalPurchaseToken.tokenExpirationDate": tokens,
-        "MIGRATE": "only Apple's changelog spells MIGRATION so; a notification with it would be unhandled, and kept",
+        "MIGRATE": "only Apple's changelog spells MIGRATION so: NotificationMeaning takes it for MIGRATION",
     ]
-    private static let seats = "the ledger has no seats"
     private static let advancedCommerce = "only whether it is there is read: isAdvancedCommerce"
-    private static let tokens = "there is no register of external purchase tokens"
 
     /// Apple's names of payloads, and the types that decode them.
     static let payloads: [(String, any PayloadObject.Type)] = [
         ("responseBodyV2DecodedPayload", ResponseBodyV2DecodedPayload.self), ("data", NotificationData.self), ("summary", Summary.self),
-        ("externalPurchaseToken", ExternalPurchaseToken.self), ("appData", AppData.self),
+        ("externalPurchaseToken", ExternalPurchaseToken.self), ("appData", AppData.self), ("unclaimInfo", UnclaimInfo.self),
         ("JWSTransactionDecodedPayload", JWSTransactionDecodedPayload.self),
         ("JWSRenewalInfoDecodedPayload", JWSRenewalInfoDecodedPayload.self), ("JWSAppTransactionDecodedPayload", AppTransaction.self),
+        ("TransactionMultiSeatInfo", TransactionMultiSeatInfo.self), ("RenewalMultiSeatInfo", RenewalMultiSeatInfo.self),
+        ("MultiSeatPriceTier", MultiSeatPriceTier.self), ("TransactionCommitmentInfo", TransactionCommitmentInfo.self),
+        ("RenewalCommitmentInfo", RenewalCommitmentInfo.self),
     ]
 
     @Test(arguments: payloads)
@@ -44,6 +39,17 @@ struct DocumentedTests {
         let leftOut = Self.leftOut.keys.filter { $0.hasPrefix(name + ".") }.map { String($0.dropFirst(name.count + 1)) }
         #expect(type.knownMembers.sorted() == Set(members).subtracting(leftOut).sorted())
         #expect(Set(leftOut).isSubset(of: members))
+    }
+
+    @Test func `the objects in decoded members are decoded`() throws {
+        let all = try #require(try Self.facts.get().object("payloads"))
+        for (name, _) in Self.payloads {
+            for member in try Self.objects(all[name]) {
+                let (path, kind) = try (name + "." + #require(member.text("member")), #require(member.text("kind")))
+                guard let object = kind.split(separator: " ").last.map(String.init), all[object] != nil else { continue }
+                #expect(Self.leftOut[path] != nil || Self.payloads.contains { $0.0 == object }, "\(path)")
+            }
+        }
     }
 
     @Test func `a documented notification is in the table, or left out with a reason`() throws {
@@ -64,6 +70,89 @@ struct DocumentedTests {
     @Test func `the table has the two pairs that Apple sent until 2024-01-23`() {
         #expect(NotificationMatrix.retiredSubtypes == [.offerRedeemed: [.initialBuy, .resubscribe]])
         #expect(NotificationMatrix.pairs.count == NotificationMatrix.subtypes.values.map(\.count).reduce(2, +))
+    }
+
+    /// Apple's names of lists of values, and the types that keep them.
+    static let values: [(String, any OpenValue.Type)] = [
+        ("type", ProductType.self), ("inAppOwnershipType", InAppOwnershipType.self), ("offerType", OfferType.self),
+        ("offerDiscountType", OfferDiscountType.self), ("revocationReason", RevocationReason.self), ("revocationType", RevocationType.self),
+        ("transactionReason", TransactionReason.self), ("additionalTransactionReason", AdditionalTransactionReason.self),
+        ("expirationIntent", ExpirationIntent.self), ("autoRenewStatus", AutoRenewStatus.self),
+        ("priceIncreaseStatus", PriceIncreaseStatus.self), ("status", Status.self), ("environment", AppStoreEnvironment.self),
+        ("consumptionRequestReason", ConsumptionRequestReason.self), ("billingPlanType", BillingPlanType.self),
+        ("renewalBillingPlanType", BillingPlanType.self), ("commitmentRenewalBillingPlanType", BillingPlanType.self),
+        ("storeType", StoreType.self), ("originalPlatform", PurchasePlatform.self), ("purchasePlatform", PurchasePlatform.self),
+        ("invitationManagement", InvitationManagement.self), ("tokenType", ExternalPurchaseTokenType.self), ("subtype", Subtype.self),
+    ]
+
+    /// Lists, and values of lists, that have no constant.
+    private static let leftOutValues: [String: String] = [
+        "groupType": groups, "role": groups, "version": "nothing depends on it",
+        "orderLookupStatus": "an invalid order has no transactions",
+        "sendAttemptResult": "doctor shows Apple's word", "firstSendAttemptResult": "not sent since 1.6", "extendReasonCode": checked,
+        "deliveryStatus": checked, "refundPreference": checked, "accountTenure": checked, "consumptionStatus": checked,
+        "deliveryStatusV1": checked, "lifetimeDollarsPurchased": checked, "lifetimeDollarsRefunded": checked, "platform": checked,
+        "playTime": checked, "refundPreferenceV1": checked, "userStatus": checked,
+        "productType": "the program asks for all products", "sort": "the program asks in the order that is Apple's default",
+        "advancedCommercePeriod": advancedCommerce, "advancedCommerceOfferPeriod": advancedCommerce,
+        "advancedCommerceReason": advancedCommerce, "advancedCommerceRefundReason": advancedCommerce,
+        "advancedCommerceRefundType": advancedCommerce, "advancedCommercePriceIncreaseInfoStatus": advancedCommerce,
+    ]
+    private static let groups = "apple ask shows Apple's word"
+    private static let checked = "a value that the program sends; SQL checks it"
+
+    @Test(arguments: values)
+    func `a documented value is known, or left out with a reason`(list: String, type: any OpenValue.Type) throws {
+        let documented = try Self.objects(Self.facts.get().object("values")?[list]).map { try #require($0.word("value")) }
+        let leftOut = Self.leftOutValues.keys.filter { $0.hasPrefix(list + ".") }.map { String($0.dropFirst(list.count + 1)) }
+        #expect(type.knownWords.sorted() == Set(documented).subtracting(leftOut).sorted())
+        #expect(Set(leftOut).isSubset(of: documented))
+    }
+
+    @Test func `a documented list of values has a type, or is left out with a reason`() throws {
+        let documented = try #require(try Self.facts.get().object("values")).members.map(\.name)
+        let leftOut = Self.leftOutValues.keys.filter { !$0.contains(".") }
+        #expect((Self.values.map(\.0) + leftOut).sorted() == documented.sorted())
+    }
+
+    /// By Apple's names.
+    private static let leftOutEndpoints: [String: String] = [
+        "Get Transaction History V1": "deprecated", "Get Refund History V1": "deprecated",
+        "Claim Seat": sandbox, "Unclaim Seat": sandbox, "Associate Seat": sandbox,
+    ]
+    private static let sandbox = "available in the sandbox only"
+
+    @Test func `a documented endpoint is called, or left out with a reason`() throws {
+        let documented = try Self.objects(Self.facts.get()["endpoints"]).map {
+            try (name: #require($0.text("name")), call: #require($0.text("method")) + " " + #require($0.text("path")))
+        }
+        let called = documented.filter { Self.leftOutEndpoints[$0.name] == nil }.map(\.call)
+        #expect(ServerAPIEndpoint.allCases.map { "\($0.method.rawValue) \($0.template)" }.sorted() == called.sorted())
+        #expect(Set(Self.leftOutEndpoints.keys).isSubset(of: documented.map(\.name)))
+    }
+
+    /// By number, or by Apple's name of an error whose number no page shows.
+    private static let leftOutErrors = Dictionary(
+        uniqueKeysWithValues: [
+            "AdvancedCommerceTransactionNotSupportedError", "ConsumptionPercentageOutOfRangeError",
+            "UndeliveredConsumptionPercentageNonZeroError", "NoAvailableSeatsError", "SeatClaimIdNotFoundError",
+            "AppTransactionIdNotFoundError", "BundleTransactionIdNotSupportedError", "BadRequestTransactionIdNotOtidError",
+            "BadRequestTransactionIdNotSupportedForFamilySharingError", "InvalidProductIdError",
+        ].map { ($0, "no page shows its number") }
+    )
+
+    @Test func `a documented error has a name, or is left out with a reason`() throws {
+        let facts = try Self.objects(Self.facts.get()["errors"])
+        let documented = try Dictionary(grouping: facts) { try $0.word("code") ?? #require($0.text("name")) }
+        #expect(
+            ServerAPIErrorCode.names.keys.map(String.init).sorted() == Set(documented.keys).subtracting(Self.leftOutErrors.keys).sorted()
+        )
+        #expect(Set(Self.leftOutErrors.keys).isSubset(of: documented.keys))
+        for (code, name) in ServerAPIErrorCode.names {
+            // A number of two services has a name in each.
+            let names = documented[String(code)]?.compactMap { $0.text("name")?.lowercased() } ?? []
+            #expect(names.contains { $0.hasPrefix(name.lowercased()) }, "\(code)")
+        }
     }
 
     @Test func `each fact has a source`() throws {
@@ -91,4 +180,13 @@ extension JSONObject {
     fileprivate func text(_ name: String) -> String? {
         if case .string(let text)? = self[name] { text } else { nil }
     }
+
+    /// A string, or the digits of a number.
+    fileprivate func word(_ name: String) -> String? {
+        if case .number(let number)? = self[name] { number.int64.map { String($0) } } else { text(name) }
+    }
+}
+
+extension OpenValue {
+    fileprivate static var knownWords: [String] { known.map { "\($0.rawValue)" } }
 }

@@ -31,7 +31,7 @@ struct ServerAPICaseTests {
     /// APIs that are not simulated.
     private static func isForeign(_ path: String) -> Bool {
         path.contains("/messaging/") || path.hasPrefix("/advancedCommerce/") || path.hasPrefix("/externalPurchase/")
-            || path.hasSuffix("/finish") || path.hasPrefix("/groups/")
+            || path.hasSuffix("/finish")
     }
 
     @Test func `every request that Apple's libraries make has an endpoint`() throws {
@@ -42,7 +42,8 @@ struct ServerAPICaseTests {
             #expect(endpoint != nil, "\(example.name)")
             if let endpoint { found.insert(endpoint) }
         }
-        #expect(found == Set(ServerAPIEndpoint.allCases))
+        // The collected libraries are older than groups of seats.
+        #expect(found == Set(ServerAPIEndpoint.allCases).subtracting([.customerGroups, .groupMembers, .seatInfo]))
     }
 
     @Test func `answers have the members of Apple's`() throws {

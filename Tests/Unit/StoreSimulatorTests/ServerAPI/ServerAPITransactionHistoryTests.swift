@@ -68,6 +68,18 @@ struct ServerAPITransactionHistoryTests {
         #expect(try found("endDate=\(second)") == [ids[0]])
     }
 
+    @Test func `a member of a group has assigned transactions`() throws {
+        var scene = try APIScene()
+        var life = scene.store.makeCustomer()
+        try life.takeSeat(SeatAssignment(seats: SeatTerms(5)))
+        let id = try #require(try life.subscribe().transactionID)
+        _ = try life.revoke()
+        scene.api.hold(life, at: scene.now)
+        #expect(try scene.ask("GET", "/inApps/v2/history/\(id)?inAppOwnershipType=ASSIGNED").ids == [id])
+        #expect(try scene.ask("GET", "/inApps/v2/history/\(id)?inAppOwnershipType=PURCHASED").ids == [])
+        #expect(try scene.ask("GET", "/inApps/v2/refund/lookup/\(id)").ids == [])
+    }
+
     @Test(arguments: [
         ("startDate=x", 4_000_015), ("endDate=x", 4_000_016), ("startDate=2&endDate=1", 4_000_013), ("sort=UP", 4_000_021),
         ("productType=CAR", 4_000_022), ("productId=", 4_000_023), ("subscriptionGroupIdentifier=", 4_000_024),

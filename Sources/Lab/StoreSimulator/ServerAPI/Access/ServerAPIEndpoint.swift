@@ -3,6 +3,7 @@ package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
     case transactionInfo, transactionHistory, subscriptionStatuses, appTransactionInfo, refundHistory, orderLookup
     case consumption, consumptionV1, appAccountToken, extendRenewal, massExtension, massExtensionStatus
     case testNotification, testNotificationStatus, notificationHistory
+    case customerGroups, groupMembers, seatInfo
 
     /// Method and path; `*` stands for an argument.
     private var template: String {
@@ -22,6 +23,9 @@ package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
         case .testNotification: "POST /inApps/v1/notifications/test"
         case .testNotificationStatus: "GET /inApps/v1/notifications/test/*"
         case .notificationHistory: "POST /inApps/v1/notifications/history"
+        case .customerGroups: "GET /groups/v1/currentGroups/*"
+        case .groupMembers: "GET /groups/v1/group/*"
+        case .seatInfo: "GET /groups/v1/transactions/*/seats"
         }
     }
 
@@ -32,7 +36,7 @@ package enum ServerAPIEndpoint: String, CaseIterable, Sendable {
         case .appAccountToken, .extendRenewal: 20
         case .massExtension, .massExtensionStatus, .testNotification, .testNotificationStatus: 1
         case .transactionInfo, .transactionHistory, .subscriptionStatuses, .appTransactionInfo, .consumption, .consumptionV1,
-            .notificationHistory:
+            .notificationHistory, .customerGroups, .groupMembers, .seatInfo:
             50
         }
     }

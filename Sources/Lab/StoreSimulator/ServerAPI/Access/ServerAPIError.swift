@@ -18,6 +18,7 @@ package struct ServerAPIError: Error, Hashable, Sendable {
     package var status: Int { (400..<600).contains(code / 10_000) ? code / 10_000 : 400 }
 
     static let badRequest = ServerAPIError(4_000_000, "Bad request.")
+    static let limit = ServerAPIError(4_000_004, "Invalid request limit.")
     static let revision = ServerAPIError(4_000_005, "Invalid request revision.")
     static let transactionID = ServerAPIError(4_000_006, "Invalid transaction id.")
     static let originalTransactionID = ServerAPIError(4_000_008, "Invalid original transaction id.")
@@ -59,7 +60,8 @@ package struct ServerAPIError: Error, Hashable, Sendable {
         4_000_209,
         "Invalid request. The consumption percentage must be null for auto-renewable subscriptions."
     )
-    // Apple names the next three errors without their numbers. These are invented, and a client should not know them.
+    static let groupID = ServerAPIError(4_000_225, "Invalid group id.")
+    // Apple names the next four errors without their numbers. These are invented, and a client should not know them.
     static let percentageOutOfRange = ServerAPIError(4_000_991, "Invalid request. The consumption percentage is out of range.")
     static let percentageOfUndelivered = ServerAPIError(
         4_000_992,
@@ -68,6 +70,10 @@ package struct ServerAPIError: Error, Hashable, Sendable {
     static let advancedCommerce = ServerAPIError(
         4_000_993,
         "Invalid request. Advanced Commerce transactions aren't supported by this endpoint."
+    )
+    static let notDeveloperHosted = ServerAPIError(
+        4_000_994,
+        "Invalid request. The transaction isn't for a subscription that uses developer-hosted invitations."
     )
     static let extensionIneligible = ServerAPIError(4_030_004, "Forbidden - subscription state ineligible for extension.")
     static let maximumExtensions = ServerAPIError(4_030_005, "Forbidden - subscription has reached maximum extension count.")
@@ -84,6 +90,7 @@ package struct ServerAPIError: Error, Hashable, Sendable {
     static let statusNotFound = ServerAPIError(4_040_009, "The server didn't find a subscription-renewal-date extension request.")
     static let transactionNotFound = ServerAPIError(4_040_010, "Transaction id not found.")
     static let noAppTransaction = ServerAPIError(4_040_019, "No AppTransaction exists for the customer.")
+    static let groupNotFound = ServerAPIError(4_040_022, "Group not found.")
     static let rateLimit = ServerAPIError(4_290_000, "Rate limit exceeded.")
     static let `internal` = ServerAPIError(5_000_000, "An unknown error occurred.")
 }

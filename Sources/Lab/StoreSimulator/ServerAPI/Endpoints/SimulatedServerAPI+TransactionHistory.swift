@@ -28,7 +28,7 @@ extension SimulatedServerAPI {
         let revision = Revision(task.request, of: version.life)
         let behind = try revision.position(task.request)
         let refunds = version.life.allCharges.compactMap { charge -> (Int64, SimulatedTransaction)? in
-            guard let revocation = charge.revocation, revocation.type != .familyRevoke else { return nil }
+            guard let revocation = charge.revocation, revocation.isRefund else { return nil }
             return (revocation.date.millisecondsSince1970, charge)
         }
         let entries = refunds.sorted { ($0.0, $0.1.transactionID) < ($1.0, $1.1.transactionID) }.filter { $0.0 > behind ?? .min }
@@ -104,7 +104,7 @@ private struct TransactionFilter {
         groups = request.values("subscriptionGroupIdentifier")
         guard !groups.contains("") else { throw .subscriptionGroup }
         ownership = request.values("inAppOwnershipType").first.map { InAppOwnershipType(rawValue: $0) }
-        guard ownership.map({ [.purchased, .familyShared].contains($0) }) ?? true else { throw .ownership }
+        guard ownership.map({ [.purchased, .familyShared, .assigned].contains($0) }) ?? true else { throw .ownership }
         let revoked = request.values("revoked").first
         isRevoked = revoked.map { $0 == "true" }
         guard revoked.map({ ["true", "false"].contains($0) }) ?? true else { throw .revoked }
