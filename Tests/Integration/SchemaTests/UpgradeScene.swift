@@ -72,7 +72,10 @@ final class UpgradeScene {
             )
         }
         var effects = [effect(.granted, fact.purchase, at: charge.purchaseDay)]
-        if let date = charge.revocationDay { effects.append(effect(.refunded, "\(fact.purchase)/\(Facts.day(date))", at: date)) }
+        if let date = charge.revocationDay {
+            let (kind, name) = fact.isRefund ? (EffectKind.refunded, fact.purchase) : (.revoked, charge.id)
+            effects.append(effect(kind, "\(name)/\(Facts.day(date))", at: date))
+        }
         if let uuid { effects.append(effect(.refundReversed, uuid.uuidString.lowercased(), at: charge.signedDay)) }
         return Facts.event(
             id,
