@@ -69,12 +69,12 @@ extension CustomerLife {
     /// Purchases of seats that are not refunded.
     fileprivate var purchasesOfSeats: [SimulatedTransaction] {
         guard ownership == .purchased else { return [] }
-        return subscription?.transactions.filter { $0.seats != nil && $0.revocation == nil && !$0.isUpgraded } ?? []
+        return subscription?.transactions.filter { $0.seats != nil && $0.isRefundable } ?? []
     }
 
     /// Later transactions of the current period.
     fileprivate var additionsToRefund: [SimulatedTransaction] {
         guard isGroup, let subscription else { return [] }
-        return subscription.parts.dropFirst().filter { $0.revocation == nil && !$0.isUpgraded }
+        return subscription.parts.dropFirst().filter(\.isRefundable)
     }
 }

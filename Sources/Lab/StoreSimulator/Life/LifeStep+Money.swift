@@ -32,10 +32,7 @@ extension LifeStep {
 extension CustomerLife {
     var charges: [SimulatedTransaction] { oneTimeCharges + (subscription?.transactions ?? []) }
 
-    /// Charges that were paid and not refunded.
-    fileprivate var refundable: [SimulatedTransaction] {
-        charges.filter { $0.revocation == nil && !$0.isUpgraded && $0.price != nil && $0.ownership == .purchased }
-    }
+    fileprivate var refundable: [SimulatedTransaction] { charges.filter(\.isRefundable) }
 
     /// Refunded charges.
     fileprivate var refunded: [SimulatedTransaction] {
@@ -47,4 +44,9 @@ extension CustomerLife {
         guard ownership != .purchased else { return [] }
         return oneTimeCharges.filter { $0.revocation == nil } + (isRunning ? (subscription?.transactions.suffix(1) ?? []) : [])
     }
+}
+
+extension SimulatedTransaction {
+    /// Whether it was paid and not refunded.
+    var isRefundable: Bool { revocation == nil && !isUpgraded && price != nil && ownership == .purchased }
 }
