@@ -20,6 +20,10 @@ ALTER TABLE appstore.transactions ADD CONSTRAINT transactions_only_purchased_are
     CHECK (is_purchased = (coalesce(in_app_ownership_type, 'PURCHASED') = 'PURCHASED'));
 
 -- 2. Seats of groups, and commitments.
+ALTER TYPE appstore.entitlement ADD ATTRIBUTE seats jsonb, ADD ATTRIBUTE commitment_until timestamptz, ADD ATTRIBUTE commitment_will_renew boolean;
+COMMENT ON TYPE appstore.entitlement IS
+    'What a user may use at an instant. why is active, grace_period, leeway, or how it ended (entitlement_terms.why_ended); will_renew is null while it '
+    'is unknown; until is infinity for an entitlement that does not end; seats is what appstore.seats_of returns.';
 ALTER TABLE appstore.transactions ADD COLUMN multi_seat_info jsonb, ADD COLUMN commitment_info jsonb,
     ADD COLUMN additional_transaction_reason text COLLATE "C";
 

@@ -47,11 +47,14 @@ CREATE TYPE appstore.entitlement AS (
     in_grace                boolean,
     will_renew              boolean,
     original_transaction_id text COLLATE "C",
-    bundle_id               text COLLATE "C"
+    bundle_id               text COLLATE "C",
+    seats                   jsonb,
+    commitment_until        timestamptz,
+    commitment_will_renew   boolean
 );
 COMMENT ON TYPE appstore.entitlement IS
     'What a user may use at an instant. why is active, grace_period, leeway, or how it ended (entitlement_terms.why_ended); will_renew is null while it '
-    'is unknown; until is infinity for an entitlement that does not end.';
+    'is unknown; until is infinity for an entitlement that does not end; seats is what appstore.seats_of returns.';
 
 CREATE TYPE appstore.order_state AS (
     environment             appstore.environment,

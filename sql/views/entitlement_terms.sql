@@ -15,7 +15,8 @@ SELECT m.environment, m.user_id, m.product_id, coalesce(p.entitlement, m.product
        CASE WHEN c.is_subscription IS NOT FALSE THEN m.will_renew ELSE false END AS will_renew,
        m.original_transaction_id, m.bundle_id,
        appstore.active_until(term.until, m.will_renew AND c.is_subscription IS NOT FALSE, m.status, m.revoked_at, c.is_upgraded, s.leeway)
-           AS active_until
+           AS active_until,
+       appstore.seats_of(m, c.multi_seat_info) AS seats, m.commitment_until, m.commitment_will_renew
 FROM appstore.contracts AS m
 LEFT JOIN appstore.transactions AS c ON c.transaction_id = m.current_transaction_id AND c.environment = m.environment
 LEFT JOIN appstore.products AS p ON p.product_id = m.product_id AND p.bundle_id = m.bundle_id
@@ -45,4 +46,10 @@ COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS
 COMMENT ON COLUMN appstore.entitlement_terms.entitlement IS 'The name in appstore.products, else the product''s.';
 COMMENT ON COLUMN appstore.entitlement_terms.active_until IS
     'Until when it is active if no further fact comes: until, and access_settings.leeway while a renewal is awaited.';
-COMMENT ON COLUMN appstore.entitlement_terms.will_renew IS 'Whether the subscription renews; null while it is unknown.';
+COMMENT ON COLUMN appstore.entitlement_terms.will_renew IS
+    'Whether the next period will be charged; null while it is unknown.';
+COMMENT ON COLUMN appstore.entitlement_terms.seats IS
+    'Of the purchaser of a group: bought, added, revoked, renewing and invitations (appstore.seats_of); null without seats.';
+COMMENT ON COLUMN appstore.entitlement_terms.commitment_until IS
+    'Until when the customer has committed to pay by the month; null without a commitment.';
+COMMENT ON COLUMN appstore.entitlement_terms.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';

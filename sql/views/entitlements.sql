@@ -9,4 +9,9 @@ COMMENT ON COLUMN appstore.entitlements.until IS
     'duration is unknown.';
 COMMENT ON COLUMN appstore.entitlements.why IS 'active, grace_period, leeway (it has ended, and its renewal is awaited), or how it ended: see entitlement_terms.why_ended.';
 COMMENT ON COLUMN appstore.entitlements.in_grace IS 'Whether it is active although the last charge failed.';
-COMMENT ON COLUMN appstore.entitlements.will_renew IS 'Whether the subscription renews; null while it is unknown.';
+COMMENT ON COLUMN appstore.entitlements.will_renew IS 'Whether the next period will be charged; null while it is unknown.';
+COMMENT ON COLUMN appstore.entitlements.seats IS
+    'Of the purchaser of a group: bought, added, revoked, renewing and invitations (appstore.seats_of); null without seats.';
+COMMENT ON COLUMN appstore.entitlements.commitment_until IS
+    'Until when the customer has committed to pay by the month; null without a commitment.';
+COMMENT ON COLUMN appstore.entitlements.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';

@@ -1,3 +1,4 @@
+import Console
 import StrictJSON
 
 /// What `appstore.explain_customer` returns of a user, for people.
@@ -81,9 +82,10 @@ struct UserPage {
         let next = row.word("auto_renew_product_id").map { $0 == row.word("product_id") ? "" : " as \($0)" } ?? ""
         let renewal = row.word("will_renew").map { $0 == "true" ? "renews\(next)" : "does not renew" }
         let owner = row.word("user_id")
+        let terms = ContractTerms(row)
         return [
             row.word("original_transaction_id") ?? "", row.word("product_id") ?? "", row.word("bundle_id") ?? "",
-            row.word("status").map { states[$0] ?? "status \($0)" } ?? "", renewal ?? "", end ?? "",
+            row.word("status").map { states[$0] ?? "status \($0)" } ?? "", renewal ?? "", end ?? "", terms.seats ?? "", terms.commitment ?? "",
             owner == user ? "" : owner.map { "belongs to \($0)" } ?? "has no owner",
         ]
     }
@@ -134,12 +136,12 @@ extension JSONObject {
     /// An instant of PostgreSQL to the minute: `2026-11-23 09:05`, or `infinity`.
     fileprivate func minute(_ name: String) -> String? { word(name)?.minute }
 
-    /// The price of an order, which is in thousandths.
+    /// The price of an order, which is in thousandths and for the whole quantity.
     fileprivate var price: String? {
         guard let price = word("price").flatMap({ Int64($0) }) else { return nil }
         let cents = String(price % 1000 / 10)
-        let quantity = word("quantity").flatMap { $0 == "1" ? nil : "\($0) × " } ?? ""
-        return quantity + "\(price / 1000).\(cents.count < 2 ? "0" : "")\(cents)" + (word("currency").map { " \($0)" } ?? "")
+        let quantity = word("quantity").flatMap { $0 == "1" ? nil : " for \($0)" } ?? ""
+        return "\(price / 1000).\(cents.count < 2 ? "0" : "")\(cents)" + (word("currency").map { " \($0)" } ?? "") + quantity
     }
 }
 

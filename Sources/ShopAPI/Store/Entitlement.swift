@@ -23,6 +23,9 @@ struct Entitlement: Sendable {
             "product": try .text(row, "product_id"),
             "bundleId": try .text(row, "bundle_id"),
             "originalTransactionId": try .text(row, "original_transaction_id"),
+            "seats": try .document(row, "seats"),
+            "commitmentUntil": try .instant(row, "commitment_until"),
+            "commitmentWillRenew": try .flag(row, "commitment_will_renew"),
         ]
     }
 }

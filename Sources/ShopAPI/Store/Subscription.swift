@@ -32,6 +32,20 @@ struct Subscription: Sendable {
             "periodEndsAt": try .instant(row, "period_ends_at"),
             "revokedAt": try .instant(row, "revoked_at"),
             "transactionId": try .text(row, "transaction_id"),
+            "seats": try .document(row, "seats"),
+            "commitment": try Self.commitment(row),
         ]
+    }
+
+    private static func commitment(_ row: Row) throws -> JSONValue {
+        let end = try JSONValue.instant(row, "commitment_until")
+        guard end != .null else { return .null }
+        return .object([
+            "until": end,
+            "paymentsLeft": try .integer(row, "commitment_payments_left"),
+            "willRenew": try .flag(row, "commitment_will_renew"),
+            "price": .optional(try row.decode("commitment_price", as: Int64?.self)),
+            "currency": try .text(row, "currency"),
+        ])
     }
 }

@@ -17,11 +17,15 @@ BEGIN
                        'product_type', t.product_type, 'purchased_at', t.purchase_date, 'expires_at', t.expires_date, 'quantity', t.quantity,
                        'price_milliunits', t.price, 'currency', t.currency, 'storefront', t.storefront, 'offer_type', t.offer_type,
                        'offer_discount_type', t.offer_discount_type, 'ownership', t.in_app_ownership_type, 'reason', t.transaction_reason,
-                       'revoked_at', t.revocation_date, 'revoked_percentage', t.revocation_percentage) END,
+                       'revoked_at', t.revocation_date, 'revoked_percentage', t.revocation_percentage, 'revocation_type', t.revocation_type,
+                       'revoked_seats', appstore.revoked_seats(t), 'additional_reason', t.additional_transaction_reason,
+                       'billing_plan', t.billing_plan_type) END,
                    'order', CASE WHEN o.order_no IS NOT NULL THEN jsonb_build_object('no', o.order_no, 'status', o.status) END,
                    'renewal', CASE WHEN m.status IS NOT NULL THEN jsonb_build_object(
                        'status', m.status, 'will_renew', m.will_renew, 'renews_as', m.auto_renew_product_id,
                        'grace_until', m.grace_period_expires_date) END,
+                   'seats', appstore.seats_of(m, c.multi_seat_info),
+                   'commitment', appstore.commitment_of(m, c.commitment_info),
                    'access', coalesce((
                        SELECT jsonb_agg(jsonb_build_object('entitlement', a.entitlement, 'active', a.active, 'why', a.why,
                                                            'until', CASE WHEN isfinite(a.until) THEN a.until END) ORDER BY a.entitlement)
@@ -39,11 +43,16 @@ BEGIN
         SELECT m.* FROM appstore.contracts AS m
         WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = e.environment OFFSET 0
     ) AS m ON true
+    LEFT JOIN LATERAL (
+        SELECT c.multi_seat_info, c.commitment_info FROM appstore.transactions AS c
+        WHERE c.transaction_id = m.current_transaction_id AND c.environment = e.environment OFFSET 0
+    ) AS c ON true
     WHERE tell.kind = 'effect';
 END
 $$;
 COMMENT ON FUNCTION appstore.effect_entries IS
-    'The entries of effects: their details, the order and the user of now, the charge, the state of the renewal, and the access that the contract gives.';
+    'The entries of effects: their details, the order and the user of now, the charge, the state of the renewal, seats and commitment, and the access '
+    'that the contract gives.';
 
 CREATE OR REPLACE FUNCTION appstore.access_entries(
     p_kinds text[], p_environments appstore.environment[], p_refs text[], p_turned appstore.contract_key[], p_now timestamptz, p_enabled_at timestamptz)

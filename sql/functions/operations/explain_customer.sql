@@ -84,7 +84,8 @@ BEGIN
                        'active', appstore.is_active(statement_timestamp(), e.active_until), 'active_until', e.active_until,
                        'in_grace', appstore.is_in_grace(statement_timestamp(), e.until, e.grace_from),
                        'why', appstore.access_state(statement_timestamp(), e.until, e.active_until, e.grace_from, e.why_ended),
-                       'original_transaction_id', e.original_transaction_id, 'bundle_id', e.bundle_id)
+                       'original_transaction_id', e.original_transaction_id, 'bundle_id', e.bundle_id,
+                       'seats', e.seats, 'commitment_until', e.commitment_until, 'commitment_will_renew', e.commitment_will_renew)
                    ORDER BY appstore.is_active(statement_timestamp(), e.active_until) DESC, e.until DESC NULLS LAST, e.entitlement,
                             e.original_transaction_id)
             FROM (
@@ -100,12 +101,13 @@ BEGIN
                        'renewal_date', m.renewal_date, 'grace_period_expires_date', m.grace_period_expires_date,
                        'current_period_end', m.current_period_end, 'revoked_at', m.revoked_at, 'access_until', m.access_until,
                        'active', appstore.is_active(statement_timestamp(), term.active_until), 'active_until', term.active_until,
-                       'user_id', m.user_id, 'owner_since', m.owner_since)
+                       'user_id', m.user_id, 'owner_since', m.owner_since, 'seats', appstore.seats_of(m, c.multi_seat_info),
+                       'commitment', appstore.commitment_of(m, c.commitment_info), 'currency', c.currency)
                    ORDER BY m.started_at, m.original_transaction_id)
             FROM appstore.contracts AS m
             CROSS JOIN LATERAL (SELECT s.leeway FROM appstore.access_settings AS s WHERE s.is_only OFFSET 0) AS s
             LEFT JOIN LATERAL (
-                SELECT c.is_upgraded FROM appstore.transactions AS c
+                SELECT c.is_upgraded, c.multi_seat_info, c.commitment_info, c.currency FROM appstore.transactions AS c
                 WHERE c.transaction_id = m.current_transaction_id AND c.environment = m.environment OFFSET 0
             ) AS c ON true
             CROSS JOIN LATERAL appstore.active_until(

@@ -1,6 +1,6 @@
 CREATE OR REPLACE FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text)
 RETURNS TABLE (product_id text, entitlement text, active boolean, ends_at timestamptz, why text, in_grace boolean, will_renew boolean,
-               original_transaction_id text, bundle_id text)
+               original_transaction_id text, bundle_id text, seats jsonb, commitment_until timestamptz, commitment_will_renew boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -11,7 +11,7 @@ BEGIN
     -- statement_timestamp(): with the volatile clock_timestamp() entitlements_at is not inlined, and reads the contracts of all users.
     RETURN QUERY
     SELECT e.product_id, e.entitlement, e.active, CASE WHEN isfinite(e.until) THEN e.until END, e.why, e.in_grace, e.will_renew,
-           e.original_transaction_id, e.bundle_id
+           e.original_transaction_id, e.bundle_id, e.seats, e.commitment_until, e.commitment_will_renew
     FROM appstore.entitlements_at(statement_timestamp()) AS e
     WHERE e.environment = api_entitlements.environment AND e.user_id = api_entitlements.user_id
       AND (v_key.bundle_ids IS NULL OR e.bundle_id = ANY (v_key.bundle_ids))
@@ -25,7 +25,9 @@ COMMENT ON FUNCTION appstore.api_entitlements IS
 CREATE OR REPLACE FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text)
 RETURNS TABLE (user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamptz,
                will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamptz,
-               started_at timestamptz, period_started_at timestamptz, period_ends_at timestamptz, revoked_at timestamptz, transaction_id text)
+               started_at timestamptz, period_started_at timestamptz, period_ends_at timestamptz, revoked_at timestamptz, transaction_id text,
+               seats jsonb, commitment_until timestamptz, commitment_payments_left integer, commitment_will_renew boolean,
+               commitment_price bigint, currency text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
@@ -41,7 +43,9 @@ BEGIN
            CASE WHEN is_v1 THEN l.expiration_intent ELSE m.expiration_intent END,
            CASE WHEN is_v1 THEN l.is_in_billing_retry_period ELSE m.is_in_billing_retry_period END,
            CASE WHEN is_v1 THEN l.grace_period_expires_date ELSE m.grace_period_expires_date END,
-           m.started_at, m.current_period_start, m.current_period_end, m.revoked_at, m.current_transaction_id
+           m.started_at, m.current_period_start, m.current_period_end, m.revoked_at, m.current_transaction_id,
+           appstore.seats_of(m, c.multi_seat_info), m.commitment_until, m.commitment_payments_left, m.commitment_will_renew,
+           (c.commitment_info ->> 'commitmentPrice')::bigint, c.currency
     FROM appstore.contracts AS m
     LEFT JOIN LATERAL (
         SELECT r.* FROM appstore.v1_renewals AS r
@@ -50,7 +54,7 @@ BEGIN
     CROSS JOIN LATERAL appstore.v1_counts(m, l) AS is_v1
     CROSS JOIN LATERAL (SELECT s.leeway FROM appstore.access_settings AS s WHERE s.is_only OFFSET 0) AS s
     LEFT JOIN LATERAL (
-        SELECT t.is_upgraded FROM appstore.transactions AS t
+        SELECT t.is_upgraded, t.multi_seat_info, t.commitment_info, t.currency FROM appstore.transactions AS t
         WHERE t.transaction_id = m.current_transaction_id AND t.environment = m.environment OFFSET 0
     ) AS c ON true
     WHERE m.original_transaction_id = api_subscription.original_transaction_id AND m.environment = api_subscription.environment

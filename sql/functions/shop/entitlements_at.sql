@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION appstore.entitlements_at(at timestamptz) RETURNS SETO
 LANGUAGE sql STABLE AS $$
     SELECT e.environment, e.user_id, e.product_id, e.entitlement, appstore.is_active(at, e.active_until), e.until,
            appstore.access_state(at, e.until, e.active_until, e.grace_from, e.why_ended), appstore.is_in_grace(at, e.until, e.grace_from),
-           e.will_renew, e.original_transaction_id, e.bundle_id
+           e.will_renew, e.original_transaction_id, e.bundle_id, e.seats, e.commitment_until, e.commitment_will_renew
     FROM appstore.entitlement_terms AS e
     WHERE e.user_id IS NOT NULL
 $$;

@@ -131,7 +131,12 @@ struct CustomerPage: ConsolePage {
                 empty: "None: single purchases that are consumed have no contract.",
                 [
                     contractColumn("contract", context), .text("product", "product_id"), .text("app", "bundle_id"),
-                    .text("renews", "will_renew"), .time("period ends", "current_period_end"), .time("access until", "access_until"),
+                    .text("renews", "will_renew"),
+                    DocumentColumn("seats and commitment") { row in
+                        let terms = ContractTerms(row)
+                        return .text([terms.seats, terms.commitment].compactMap(\.self).joined(separator: "; "))
+                    },
+                    .time("period ends", "current_period_end"), .time("access until", "access_until"),
                     DocumentColumn("owner") { row in
                         row.word("user_id").map { user in a(.href(Customer.user(user).url(context))) { user.shortened } }
                             ?? .text("none")
