@@ -85,7 +85,8 @@ struct UserPage {
         let terms = ContractTerms(row)
         return [
             row.word("original_transaction_id") ?? "", row.word("product_id") ?? "", row.word("bundle_id") ?? "",
-            row.word("status").map { states[$0] ?? "status \($0)" } ?? "", renewal ?? "", end ?? "", terms.seats ?? "", terms.commitment ?? "",
+            row.word("status").map { states[$0] ?? "status \($0)" } ?? "", renewal ?? "", end ?? "",
+            [terms.seats, terms.commitment].compactMap(\.self).joined(separator: "; "),
             owner == user ? "" : owner.map { "belongs to \($0)" } ?? "has no owner",
         ]
     }

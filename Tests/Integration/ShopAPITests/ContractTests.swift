@@ -24,6 +24,42 @@ struct ContractTests {
         }
     }
 
+    @Test func `seats and the commitment of a contract are returned`() async throws {
+        try await RunningAPI.run { api in
+            let key = try await api.makeKey()
+            for contract in ["70", "71", "72"] {
+                try await api.database.addCharge(contract)
+                try await api.database.change("SELECT appstore.link_owner('Production', \(contract), 'ann')")
+            }
+            try await api.database.change(
+                """
+                UPDATE appstore.transactions SET quantity = 5, multi_seat_info = '{"invitationManagement": "DEVELOPER", "revokedSeatQuantity": 2}'
+                WHERE transaction_id = '70'
+                """
+            )
+            try await api.database.change(
+                """
+                UPDATE appstore.transactions SET currency = 'EUR', commitment_info = '{"billingPeriodNumber": 3, "totalBillingPeriods": 12,
+                    "commitmentExpiresDate": 1798761600000, "commitmentPrice": 60000}' WHERE transaction_id = '71'
+                """
+            )
+            try await api.database.change("SELECT appstore.derive_ledger('Production', '{70,71}', '{70,71}')")
+            let seats = try JSONParser().parse(
+                Array(#"{"bought":5,"added":0,"revoked":2,"renewing":null,"invitations":"DEVELOPER"}"#.utf8)
+            )
+            let commitment = try JSONParser().parse(
+                Array(#"{"until":"2027-01-01T00:00:00.000Z","paymentsLeft":9,"willRenew":null,"price":60000,"currency":"EUR"}"#.utf8)
+            )
+            for (contract, shown) in [("70", (seats, JSONValue.null)), ("71", (.null, commitment)), ("72", (.null, .null))] {
+                let json = try await api.exchange("GET", "/v1/subscriptions/\(contract)", key: key).json()
+                #expect((json["seats"], json["commitment"]) == (shown.0, shown.1))
+            }
+            let entitlements = try await api.exchange("GET", "/v1/users/ann/entitlements", key: key).json()["entitlements"]?.elements ?? []
+            #expect(entitlements.map { $0["seats"] } == [seats, .null, .null])
+            #expect(entitlements.map { $0["commitmentUntil"]?.text } == [nil, "2027-01-01T00:00:00.000Z", nil])
+        }
+    }
+
     @Test(arguments: ["71", "70%00", "%20"])
     func `an unknown contract is not found`(contract: String) async throws {
         try await RunningAPI.run { api in

@@ -65,6 +65,28 @@ struct CommitmentTests {
         }
     }
 
+    @Test func `a commitment is shown wherever the contract is`() async throws {
+        try await WorkerScene.with { scene in
+            try await scene.run("SELECT appstore.enable_feed()")
+            try await scene.post(Self.month, by: "anna")
+            try await scene.notify(.didChangeRenewalStatus, .autoRenewDisabled, of: Self.month.signed(onDay: -4).cancelled())
+            #expect(
+                try await scene.database.lines(
+                    "SELECT concat_ws(' ', will_renew, commitment_until > now() + '200 days', commitment_will_renew) FROM appstore.entitlements"
+                ) == ["t t f"]
+            )
+            #expect(
+                try await scene.database.lines(
+                    """
+                    SELECT concat_ws(' ', c.j ->> 'payments_left', c.j ->> 'will_renew', c.j ->> 'price_milliunits')
+                    FROM (SELECT data -> 'commitment' FROM appstore.feed WHERE type = 'effect.will_not_renew'
+                          UNION ALL SELECT appstore.explain_customer('anna') #> '{contracts,0,commitment}') AS c (j)
+                    """
+                ) == ["9 false 60000", "9 false 60000"]
+            )
+        }
+    }
+
     @Test func `a plan that is paid otherwise ends what was known of the commitment`() async throws {
         try await WorkerScene.with { scene in
             try await scene.post(Self.month, by: "anna")

@@ -138,6 +138,32 @@ struct SeatTests {
             #expect(try await scene.revenue() == ["1 23.94"])
         }
     }
+
+    @Test func `the purchaser's seats are shown wherever the contract is`() async throws {
+        try await WorkerScene.with { scene in
+            try await scene.run("SELECT appstore.enable_feed()")
+            try await scene.post(Self.group.added().signed(onDay: -2.9), by: "anna")
+            try await scene.post(Self.member("2000"), by: "berta")
+            let addition = Self.addition.with { ($0.renewal?.seats, $0.transaction.seats?.revoked) = (.init(quantity: 6, tiers: []), 1) }
+            try await scene.notify(.refund, .seats, of: addition)
+            let seats = #"{"added": 2, "bought": 7, "revoked": 1, "renewing": 6, "invitations": "APPLE"}"#
+            #expect(
+                try await scene.database.lines("SELECT concat_ws(' ', user_id, seats) FROM appstore.entitlements ORDER BY 1")
+                    == ["anna \(seats)", "berta"]
+            )
+            let told = try await scene.database.lines(
+                "SELECT concat_ws(' ', data -> 'seats', data #> '{transaction,revoked_seats}') FROM appstore.feed WHERE type = 'effect.seats_refunded'"
+            )
+            #expect(told == ["\(seats) 1"])
+            let customers = try await scene.database.lines(
+                """
+                SELECT concat_ws(' ', c -> 'seats', c ->> 'original_transaction_id')
+                FROM unnest('{anna,berta}'::text[]) AS u (id), jsonb_array_elements(appstore.explain_customer(u.id) -> 'contracts') AS c ORDER BY 1
+                """
+            )
+            #expect(customers == ["2000", "\(seats) 1000"])
+        }
+    }
 }
 
 extension Sale {
