@@ -23,7 +23,10 @@ struct ContractTermsTests {
             #"{"until": "2027-01-31T12:00:00+00:00", "payments_left": 11, "will_renew": false}"#,
             "committed until 2027-01-31, 11 payments left, then ends"
         ),
-        (#"{"until": "2027-01-31T12:00:00+00:00", "payments_left": 1, "will_renew": true}"#, "committed until 2027-01-31, 1 payment left, then renews"),
+        (
+            #"{"until": "2027-01-31T12:00:00+00:00", "payments_left": 1, "will_renew": true}"#,
+            "committed until 2027-01-31, 1 payment left, then renews"
+        ),
         (#"{"until": "2027-01-31T12:00:00+00:00"}"#, "committed until 2027-01-31"),
     ])
     func `a commitment`(commitment: String, words: String) throws {

@@ -144,7 +144,10 @@ struct SeatTests {
             try await scene.run("SELECT appstore.enable_feed()")
             try await scene.post(Self.group.added().signed(onDay: -2.9), by: "anna")
             try await scene.post(Self.member("2000"), by: "berta")
-            let addition = Self.addition.with { ($0.renewal?.seats, $0.transaction.seats?.revoked) = (.init(quantity: 6, tiers: []), 1) }
+            let addition = Self.addition.with {
+                $0.transaction.seats?.revoked = 1
+                $0.renewal?.renewalQuantity = 6
+            }
             try await scene.notify(.refund, .seats, of: addition)
             let seats = #"{"added": 2, "bought": 7, "revoked": 1, "renewing": 6, "invitations": "APPLE"}"#
             #expect(
