@@ -59,6 +59,15 @@ GRANT EXECUTE ON FUNCTION appstore.settle, appstore.recover_lost_batches, appsto
     appstore.drop_aged_partition, appstore.expire, appstore.expire_calls, appstore.expire_notifications, appstore.inbox_statistics,
     appstore.storage_statistics, appstore.unknown_values, appstore.outbox_statistics, appstore.take_api_budget, appstore.block_api_endpoint, appstore.api_allowance,
     appstore.apply_consumption_policies, appstore.consumption_statistics, appstore.sequence_feed, appstore.expire_feed TO appstore_worker;
+-- Functions merge the registers of app transactions, and of tokens for purchases outside the App Store. Who reported one says so by another.
+GRANT EXECUTE ON FUNCTION appstore.merge_external_purchase_tokens, appstore.merge_app_transactions TO appstore_worker;
+GRANT SELECT ON appstore.app_transactions TO appstore_viewer, appstore_operator;
+GRANT SELECT ON appstore.user_app_transactions TO appstore_viewer, appstore_operator, appstore_backend;
+GRANT EXECUTE ON FUNCTION appstore.app_transaction_user TO appstore_viewer, appstore_operator, appstore_backend;
+GRANT EXECUTE ON FUNCTION appstore.api_submit_app_transaction, appstore.api_app_transactions TO appstore_api;
+GRANT SELECT ON appstore.external_purchase_tokens, appstore.external_purchase_tokens_due TO appstore_viewer, appstore_operator, appstore_backend;
+GRANT EXECUTE ON FUNCTION appstore.external_purchase_token_statistics TO appstore_worker, appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.mark_external_purchase_token_reported TO appstore_operator, appstore_backend;
 -- Of endpoints it sees what it leases.
 GRANT EXECUTE ON FUNCTION appstore.lease_endpoints, appstore.poll_endpoints, appstore.take_deliveries, appstore.settle_deliveries,
     appstore.release_endpoint, appstore.endpoint_statistics, appstore.consumer_statistics, appstore.expire_deliveries TO appstore_worker;

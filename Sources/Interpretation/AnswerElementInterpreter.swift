@@ -24,6 +24,7 @@ enum AnswerElementInterpreter: EventInterpreter {
                 )
             )
             try reading.check(app.value.receiptType, app.value.bundleId, element)
+            facts.add(app, bundleID: element.bundleID)
             // The purchase of the customer, by which appstore.forget finds the body.
             reading.labels.originalTransactionID = element.askedID?.storable
         case .transaction(let jws):

@@ -17,6 +17,8 @@ package enum NotificationInterpreter {
         if let signed = verified.transaction { facts.add(signed) }
         if let member = verified.unreadable { facts.unhandledReason = EventRefusal.unreadableReason(member) }
         facts.subscription = subscription(of: verified)
+        facts.externalPurchaseToken = ExternalPurchaseTokenFact(verified)
+        if let signed = verified.appTransaction { facts.add(signed, bundleID: verified.bundleID) }
         if meaning != nil {
             facts.refundStatement = RefundRequestFact(verified, key: facts.notificationKey, transaction: facts.transaction)
         }

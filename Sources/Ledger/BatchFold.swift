@@ -84,6 +84,7 @@ package struct BatchFold: Sendable {
         if event.unhandledReason != nil { return .unhandled }
         if event.isEmpty { return .noEffect }
         if let statement = event.refundStatement, merged.movedRefundStatements.contains(statement.key) { return .applied }
+        if merged.movedStatements.contains(event.eventID) { return .applied }
         let movedTransaction = event.transaction.map { merged.movedTransactions.contains($0.key) } ?? false
         let movedSubscription = event.subscription.map { merged.movedSubscriptions.contains($0.key) } ?? false
         if movedTransaction, leadingTransactions.contains(event.eventID) { return .applied }
@@ -95,8 +96,12 @@ package struct BatchFold: Sendable {
         return .superseded
     }
 
-    /// Why the transaction that the event's post names does not belong to the user; nil when it does, or when the event names none.
+    /// Why the transaction, or the app transaction, that the event's post names does not belong to the user; nil when it does, or when the event
+    /// names none.
     package func ownershipDoubt(of event: EventFacts, after merged: MergeResult) -> OwnershipDoubt? {
+        if let post = event.appTransaction?.post, let user = merged.appTransactionUsers[event.eventID] {
+            return post.user.utf8.elementsEqual(user.utf8) ? nil : .conflict
+        }
         guard let key = event.namingPost?.key else { return nil }
         guard let owner = merged.posts[key]?.owner else { return .unknown }
         return key.isUser(owner) ? nil : .conflict

@@ -18,6 +18,8 @@ package struct EventFacts: Sendable {
     /// Claims of a user to own the charges: one for the posted transaction, or one for each contract in the posted receipt.
     package var posts: [ClientPost] = []
     package var refundStatement: RefundRequestFact?
+    package var externalPurchaseToken: ExternalPurchaseTokenFact?
+    package var appTransaction: AppTransactionFact?
     package var effects: [Effect] = []
     /// Calls for the outbox.
     package var calls: [OutboundCall] = []
@@ -42,6 +44,7 @@ package struct EventFacts: Sendable {
     /// Whether there is nothing to merge.
     var isEmpty: Bool {
         transaction == nil && receipts.isEmpty && subscription == nil && legacyRenewals.isEmpty && posts.isEmpty && effects.isEmpty
+            && externalPurchaseToken == nil && appTransaction == nil
     }
 
     /// All charges in the event's receipt, whether this event or Apple's answer brings them into the ledger.

@@ -17,6 +17,7 @@ package enum LastingMember: String, CaseIterable, Sendable {
     case offerDiscountType = "offer_discount_type"
     case offerPeriod = "offer_period"
     case appTransactionID = "app_transaction_id"
+    case previousOriginalTransactionID = "previous_original_transaction_id"
 
     package func isIn(_ payload: JWSTransactionDecodedPayload) -> Bool {
         switch self {
@@ -35,6 +36,7 @@ package enum LastingMember: String, CaseIterable, Sendable {
         case .offerDiscountType: payload.offerDiscountType != nil
         case .offerPeriod: payload.offerPeriod != nil
         case .appTransactionID: payload.appTransactionId != nil
+        case .previousOriginalTransactionID: payload.previousOriginalTransactionId != nil
         }
     }
 
@@ -47,7 +49,7 @@ package enum LastingMember: String, CaseIterable, Sendable {
         case .quantity: receipts.latest.content.quantity != nil
         case .originalPurchaseDate: receipts.latest.content.originalPurchaseDate != nil
         case .price, .currency, .storefront, .storefrontID, .transactionReason, .offerType, .offerIdentifier, .offerDiscountType,
-            .offerPeriod, .appTransactionID:
+            .offerPeriod, .appTransactionID, .previousOriginalTransactionID:
             false
         }
     }

@@ -8,6 +8,10 @@ package struct MergeResult: Sendable {
     package var movedLegacyRenewals: Set<V1RenewalFact.Key> = []
     /// The notifications that said something new about a refund.
     package var movedRefundStatements: Set<NotificationKey> = []
+    /// Events that changed a row of a register whose statements are merged one by one.
+    package var movedStatements: Set<Int64> = []
+    /// Of each event with an app transaction, the user whose app posted it first; nil where none has.
+    package var appTransactionUsers: [Int64: String] = [:]
     /// The first event of each notification, in this batch or an earlier one.
     package var firstEvents: [NotificationKey: Int64] = [:]
     /// The event that brought each effect, in this batch or an earlier one.

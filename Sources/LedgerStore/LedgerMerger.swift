@@ -59,6 +59,19 @@ package enum LedgerMerger {
         pipeline.add(Array(fold.postedTypes), PostedTypeMerge.statement)
         pipeline.add(Array(fold.typedByPosts), PostedTypeMerge.application)
         pipeline.add(Array(fold.posts.values), ClientPostMerge.statement)
+        addStatements(of: fold, to: &pipeline)
+    }
+
+    /// Merges registers of which an event has one statement, and a batch few.
+    private static func addStatements(of fold: BatchFold, to pipeline: inout MergePipeline) {
+        let apps = fold.events.compactMap { event in event.appTransaction.map { (fact: $0, eventID: event.eventID) } }
+        pipeline.add(apps, AppTransactionMerge.statement) { merged, row in
+            let eventID: Int64 = try row.decode("event_id")
+            if try row.decode("has_changed") { merged.movedStatements.insert(eventID) }
+            merged.appTransactionUsers[eventID] = try row.decode("user_id")
+        }
+        let tokens = fold.events.compactMap { event in event.externalPurchaseToken.map { (fact: $0, eventID: event.eventID) } }
+        pipeline.add(tokens, ExternalPurchaseTokenMerge.statement) { merged, row in merged.movedStatements.insert(try row.decode(0)) }
     }
 
     /// Merges what Apple asked and decided about refunds, and derives the open requests; Production first, like every writer. After the orders:

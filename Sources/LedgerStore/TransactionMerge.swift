@@ -30,6 +30,7 @@ enum TransactionMerge {
             currency: rows.map(\.currency),
             price: rows.map(\.price),
             appTransactionID: rows.map(\.appTransactionID),
+            previousOriginalTransactionID: rows.map(\.previousOriginalTransactionID),
             productType: rows.map { $0.register.productType?.rawValue },
             inAppOwnershipType: rows.map(\.inAppOwnershipType),
             subscriptionGroupIdentifier: rows.map(\.subscriptionGroupIdentifier),

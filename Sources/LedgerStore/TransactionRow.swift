@@ -72,6 +72,7 @@ extension TransactionRow {
     var currency: String? { lasting(.currency) { $0.currency } }
     var price: Int64? { lasting(.price).flatMap(\.price) }
     var appTransactionID: String? { lasting(.appTransactionID) { $0.appTransactionId } }
+    var previousOriginalTransactionID: String? { lasting(.previousOriginalTransactionID) { $0.previousOriginalTransactionId } }
     var inAppOwnershipType: String? {
         lasting(.inAppOwnershipType, { $0.inAppOwnershipType?.rawValue }, { $0.inAppOwnershipType?.rawValue })
     }

@@ -7,7 +7,7 @@
 -- which the worker has folded by the same rules.
 --
 -- Where one of the two lacks a member that cannot change and that the other has, appstore.join_constants joins these members (flag.joined).
--- The same JWS again gives what an earlier release did not read (flag.same_jws).
+-- The same JWS again gives what an earlier release did not read (flag.same_jws): of a lasting member it has the value, or says nothing.
 -- A type that another statement has may make a purchase of another number: appstore.with_type.
 --
 -- One statement merges both halves in one pass in key order: with two passes, two batches that meet would lock rows in different orders.
@@ -21,7 +21,7 @@
 -- list lasting:
 --   purchase_date timestamptz, original_purchase_date timestamptz, quantity integer, offer_type integer, offer_identifier text,
 --   offer_discount_type text, offer_period text, storefront text, storefront_id text, transaction_reason text, currency text, price bigint,
---   app_transaction_id text
+--   app_transaction_id text, previous_original_transaction_id text
 -- list of_any_receipt:
 --   product_type text, in_app_ownership_type text, subscription_group_identifier text
 -- list state:
@@ -142,6 +142,7 @@ WHERE appstore.is_newer(excluded.signed_date, excluded.payload_hash, t.signed_da
    OR (excluded.signed_date = t.signed_date AND excluded.payload_hash = t.payload_hash
        AND ((excluded.app_account_token, excluded.multi_seat_info, excluded.commitment_info, excluded.additional_transaction_reason)
             IS DISTINCT FROM (t.app_account_token, t.multi_seat_info, t.commitment_info, t.additional_transaction_reason)
+            OR (excluded.previous_original_transaction_id IS NOT NULL AND t.previous_original_transaction_id IS NULL)
             OR excluded.price <> t.price OR (t.known IS NULL AND excluded.is_subscription <> t.is_subscription)))
    OR (excluded.first_token IS NOT NULL
        AND (t.first_token IS NULL

@@ -25,7 +25,7 @@ COMMENT ON TYPE appstore.entitlement IS
     'What a user may use at an instant. why is active, grace_period, leeway, or how it ended (entitlement_terms.why_ended); will_renew is null while it '
     'is unknown; until is infinity for an entitlement that does not end; seats is what appstore.seats_of returns.';
 ALTER TABLE appstore.transactions ADD COLUMN multi_seat_info jsonb, ADD COLUMN commitment_info jsonb,
-    ADD COLUMN additional_transaction_reason text COLLATE "C";
+    ADD COLUMN additional_transaction_reason text COLLATE "C", ADD COLUMN previous_original_transaction_id text COLLATE "C";
 
 ALTER TABLE appstore.contracts ADD COLUMN renewal_quantity integer, ADD COLUMN renewal_commitment_info jsonb, ADD COLUMN seats_bought integer,
     ADD COLUMN seats_added integer, ADD COLUMN seats_revoked integer, ADD COLUMN commitment_until timestamptz,
@@ -56,6 +56,8 @@ COMMENT ON COLUMN appstore.transactions.commitment_info IS
     'commitmentPrice.';
 COMMENT ON COLUMN appstore.transactions.additional_transaction_reason IS
     'Why the period has several transactions: SEAT_ADDITION. All of them have it, also the first one.';
+COMMENT ON COLUMN appstore.transactions.previous_original_transaction_id IS
+    'Apple''s previousOriginalTransactionId: the contract before its migration to the Advanced Commerce API.';
 COMMENT ON COLUMN appstore.transactions.is_purchased IS
     'Whether the customer paid for it (appstore.is_purchase); else it is shared, assigned, or had in a way that this version does not know.';
 COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null where it was not purchased.';
@@ -65,3 +67,8 @@ COMMENT ON COLUMN appstore.transactions.token_changed IS
 COMMENT ON COLUMN appstore.transactions.is_later_copy IS
     'Derived: the ledger has an earlier transaction of the same purchase, by the numbers of their ids, which counts in reports. Those that were '
     'not purchased are compared with one another.';
+COMMENT ON COLUMN appstore.transactions.known IS
+    'Where the newest JWS lacks members that cannot change and are known, a member for each, by its column: [signed_date in milliseconds, '
+    'payload_hash] of the newest JWS that has it, null where only receipts have it. Null in most transactions. Such members are product_type, '
+    'in_app_ownership_type, subscription_group_identifier, quantity, original_purchase_date, price, currency, storefront, storefront_id, '
+    'transaction_reason, offer_type, offer_identifier, offer_discount_type, offer_period, app_transaction_id and previous_original_transaction_id.';

@@ -33,17 +33,34 @@ FROM (
 ) AS slice;
 DROP TABLE appstore.step_changed, appstore.step_revoked;
 
--- 3. What the release before did not read: seats of groups, commitments, and products of a type that it did not know. The events about them whose
---    bodies are kept run again; the same JWS then fills the columns. Of other purchases Apple says it with its next statement.
-SELECT count(appstore.requeue_event(due.event_id, 'read seats and commitments'))
+-- 3. What the release before did not read: seats of groups, commitments, and products of a type that it did not know. The events about such contracts
+--    whose bodies are kept run again; the same JWS then fills the columns. Of other purchases Apple says it with its next statement.
+CREATE TABLE appstore.step_unread AS
+SELECT o.event_id
 FROM (
-    SELECT o.event_id
-    FROM appstore.transactions AS t
-    JOIN appstore.outcomes AS o ON o.original_transaction_id = t.original_transaction_id AND o.transaction_id = t.transaction_id
-                               AND o.environment = t.environment::text
-    WHERE ((t.is_subscription AND (t.quantity > 1 OR t.billing_plan_type = 'MONTHLY'))
-           OR t.product_type NOT IN ('Auto-Renewable Subscription', 'Non-Consumable', 'Consumable', 'Non-Renewing Subscription'))
-      AND EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id)
-      AND NOT EXISTS (SELECT FROM appstore.inbox_queue AS q WHERE q.event_id = o.event_id)
-    ORDER BY o.event_id DESC LIMIT 10000
-) AS due;
+    SELECT t.environment::text AS environment, t.original_transaction_id FROM appstore.transactions AS t
+    WHERE (t.is_subscription AND (t.quantity > 1 OR t.billing_plan_type = 'MONTHLY'))
+       OR t.product_type NOT IN ('Auto-Renewable Subscription', 'Non-Consumable', 'Consumable', 'Non-Renewing Subscription')
+    UNION
+    SELECT o.environment, o.original_transaction_id FROM appstore.outcomes AS o
+    WHERE o.result = 'unhandled' AND (o.subtype IN ('INCREASE_QUANTITY', 'DECREASE_QUANTITY', 'SEATS') OR o.notification_type = 'UNCLAIM_SEATS')
+) AS unread
+JOIN appstore.outcomes AS o ON o.original_transaction_id = unread.original_transaction_id AND o.environment = unread.environment
+WHERE EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id)
+ORDER BY o.event_id DESC LIMIT 100001;
+SELECT appstore.repair_outcomes('requeue', slice.ids, 'infinity', '0', appstore.actor(), 'read seats and commitments', NULL)
+FROM (
+    SELECT array_agg(due.event_id) AS ids
+    FROM (SELECT u.event_id, (row_number() OVER (ORDER BY u.event_id DESC) - 1) / 1000 AS number FROM appstore.step_unread AS u) AS due
+    WHERE due.number < 100 GROUP BY due.number ORDER BY due.number
+) AS slice;
+DO $$
+BEGIN
+    IF (SELECT count(*) FROM appstore.step_unread) > 100000 THEN
+        RAISE WARNING 'events of groups and commitments before event % have not been run again',
+            (SELECT u.event_id FROM appstore.step_unread AS u ORDER BY u.event_id DESC OFFSET 99999 LIMIT 1)
+            USING HINT = 'Run the others with appstore.requeue.';
+    END IF;
+END
+$$;
+DROP TABLE appstore.step_unread;

@@ -39,6 +39,7 @@ COMMENT ON FUNCTION appstore.posted_by IS 'The user that a client post names; nu
 -- Everything that a user posted, for appstore.forget.
 CREATE INDEX inbox_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE source = 'client_transaction';
 CREATE INDEX inbox_receipts_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE source = 'client_receipt';
+CREATE INDEX inbox_app_transactions_by_poster ON appstore.inbox (appstore.posted_by(body)) WHERE source = 'client_app_transaction';
 
 CREATE TABLE appstore.inbox_first PARTITION OF appstore.inbox FOR VALUES FROM (MINVALUE) TO (1000000)
     WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);

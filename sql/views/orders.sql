@@ -33,14 +33,21 @@ FROM (
            coalesce(seats.quantity, t.quantity) AS quantity, coalesce(seats.price, t.price) AS price, t.currency
     FROM appstore.transactions AS t
     LEFT JOIN LATERAL (
-        -- Seats that were added in the period count together.
-        SELECT sum(s.quantity)::integer AS quantity, sum(s.price)::bigint AS price, count(*) AS parts,
-               bool_and(s.revocation_date IS NOT NULL) AS are_revoked,
-               sum(CASE WHEN s.revocation_date IS NOT NULL AND coalesce(s.revocation_type, 'REFUND_FULL') IN ('REFUND_FULL', 'REFUND_PRORATED')
-                        THEN s.quantity ELSE (s.multi_seat_info ->> 'revokedSeatQuantity')::integer END) AS revoked
-        FROM appstore.transactions AS s
-        WHERE t.multi_seat_info IS NOT NULL AND s.period_no = t.period_no AND s.environment = t.environment AND s.is_purchased
-          AND (s.transaction_id = t.transaction_id OR s.additional_transaction_reason IS NOT NULL)
+        -- Seats that were added in the period count together, as in appstore.purchase.
+        SELECT CASE WHEN sum(s.quantity) > 2147483647 THEN 2147483647 ELSE sum(s.quantity) END::integer AS quantity,
+               CASE WHEN sum(s.price) > 9223372036854775807 THEN 9223372036854775807 ELSE sum(s.price) END::bigint AS price,
+               count(*) AS parts, bool_and(s.is_revoked) AS are_revoked, sum(s.revoked) AS revoked
+        FROM (
+            SELECT DISTINCT ON (s.purchase_date) s.quantity, s.price, s.revocation_date IS NOT NULL AS is_revoked,
+                   CASE WHEN s.multi_seat_info IS NULL THEN 0
+                        WHEN s.revocation_date IS NOT NULL AND coalesce(s.revocation_type, 'REFUND_FULL') IN ('REFUND_FULL', 'REFUND_PRORATED')
+                        THEN s.quantity
+                        ELSE least(greatest((s.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), s.quantity) END AS revoked
+            FROM appstore.transactions AS s
+            WHERE t.is_subscription AND s.period_no = t.period_no AND s.environment = t.environment AND s.is_purchased
+              AND (s.transaction_id = t.transaction_id OR s.additional_transaction_reason IS NOT NULL)
+            ORDER BY s.purchase_date, length(s.transaction_id), s.transaction_id
+        ) AS s
     ) AS seats ON true
     WHERE t.order_no = t.period_no AND t.is_purchased AND NOT t.is_later_copy
 ) AS o;

@@ -20,14 +20,15 @@ CROSS JOIN LATERAL (
     FROM (
         -- As appstore.purchase, for all purchases of the contract at once.
         SELECT t.transaction_id, t.order_no, t.period_no, t.first_token, t.product_id, t.bundle_id, t.purchase_date, t.is_later_copy,
-               first_value(appstore.paid_status(t.revocation_date, t.revocation_type, t.revocation_percentage)) OVER newest AS status
+               first_value(appstore.paid_status(t.revocation_date, t.revocation_type, t.revocation_percentage, 0)) OVER newest AS status,
+               bool_or(t.additional_transaction_reason IS NOT NULL AND t.revocation_date IS NULL) OVER (PARTITION BY t.period_no) AS has_rest
         FROM appstore.transactions AS t
         WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = m.environment AND t.is_purchased
         WINDOW newest AS (PARTITION BY t.period_no
                           ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
                                    t.transaction_id DESC)
     ) AS p
-    WHERE NOT p.is_later_copy AND p.status <> 'refunded'
+    WHERE NOT p.is_later_copy AND (p.status <> 'refunded' OR p.has_rest)
     ORDER BY p.order_no = p.period_no, p.purchase_date, length(p.transaction_id), p.transaction_id LIMIT 1
 ) AS u
 LEFT JOIN LATERAL (

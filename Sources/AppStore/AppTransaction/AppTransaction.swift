@@ -20,13 +20,15 @@ package struct AppTransaction: PayloadObject {
     package let appTransactionId: String?
     package let originalPlatform: PurchasePlatform?
     package let storeType: StoreType?
+    /// When Apple took the purchase of the app back.
+    package let revocationDate: Timestamp?
     package let odd: [MalformedPayload]
     package let unknown: [UnknownValue]
 
     package enum Member: String, CaseIterable {
         case receiptType, appAppleId, bundleId, applicationVersion, versionExternalIdentifier, receiptCreationDate
         case originalPurchaseDate, originalApplicationVersion, deviceVerification, deviceVerificationNonce
-        case preorderDate, appTransactionId, originalPlatform, storeType
+        case preorderDate, appTransactionId, originalPlatform, storeType, revocationDate
     }
 
     package init(decoding json: JSONObject) {
@@ -45,6 +47,7 @@ package struct AppTransaction: PayloadObject {
         appTransactionId = members.identifier(.appTransactionId)
         originalPlatform = members.value(.originalPlatform)
         storeType = members.value(.storeType)
+        revocationDate = members.timestamp(.revocationDate)
         odd = members.odd
         unknown = members.unknown
     }

@@ -1,10 +1,18 @@
 import StrictJSON
 
-/// What a client posts after a purchase: the transaction as StoreKit signed it and optionally the user who claims it.
+/// What a client posts: a transaction after a purchase, or the transaction of the app's download, as StoreKit signed it, and optionally the user
+/// who claims it.
 ///
-/// The body of an inbox event of source `client_transaction`; written by the shop's API, read by the worker. Nothing in it is verified.
-/// User, environment and bundles come from a caller with a valid key.
+/// The body of an inbox event of source `client_transaction` or `client_app_transaction`; written by the shop's API, read by the worker. Nothing
+/// in it is verified. User, environment and bundles come from a caller with a valid key.
 package struct ClientSubmission: Hashable, Sendable {
+    /// What is signed. The raw value is the member of the body.
+    package enum Kind: String, Sendable {
+        case transaction = "signedTransaction"
+        case appTransaction = "signedAppTransaction"
+    }
+
+    package let kind: Kind
     /// A compact JWS.
     package let signedTransaction: String
     /// The user who claims the purchase, 1 to 255 characters; nil when no user does.
@@ -16,6 +24,7 @@ package struct ClientSubmission: Hashable, Sendable {
 
     /// Throws when a part is malformed.
     package init(
+        _ kind: Kind = .transaction,
         signedTransaction: String,
         user: String?,
         environment: AppStoreEnvironment,
@@ -23,6 +32,7 @@ package struct ClientSubmission: Hashable, Sendable {
     ) throws(Malformed) {
         guard CompactJWS.hasShape(signedTransaction) else { throw .notACompactJWS }
         guard user?.isName ?? true else { throw .user }
+        self.kind = kind
         self.signedTransaction = signedTransaction
         self.user = user
         self.environment = environment
@@ -35,9 +45,9 @@ extension ClientSubmission {
     package enum Malformed: String, Error, CaseIterable, Sendable {
         /// No JSON object.
         case notAnObject = "not_a_json_object"
-        /// No member `signedTransaction`, or one that is no string.
+        /// No member `signedTransaction`, or `signedAppTransaction`, or one that is no string.
         case noSignedTransaction = "no_signed_transaction"
-        /// `signedTransaction` is not three non-empty parts in the base64url alphabet.
+        /// It is not three non-empty parts in the base64url alphabet.
         case notACompactJWS = "not_a_compact_jws"
         /// `user` is no string of 1 to 255 characters, or has U+0000 in it.
         case user = "malformed_user"
@@ -48,11 +58,12 @@ extension ClientSubmission {
     }
 
     /// Reads what ``body`` wrote; other members are ignored.
-    package init(body: [UInt8]) throws(Malformed) {
+    package init(_ kind: Kind = .transaction, body: [UInt8]) throws(Malformed) {
         let object = try JSONObject(body: body, or: Malformed.notAnObject)
-        let jws = try object.required("signedTransaction", or: Malformed.noSignedTransaction)
+        let jws = try object.required(kind.rawValue, or: Malformed.noSignedTransaction)
         let environment = try object.required("environment", or: Malformed.environment)
         try self.init(
+            kind,
             signedTransaction: jws,
             user: try object.text("user", or: Malformed.user),
             environment: AppStoreEnvironment(rawValue: environment),
@@ -62,7 +73,8 @@ extension ClientSubmission {
 
     /// The submission as JSON; equal submissions have equal bytes.
     package var body: [UInt8] {
-        var object: JSONObject = ["signedTransaction": .string(signedTransaction)]
+        var object = JSONObject()
+        object[kind.rawValue] = .string(signedTransaction)
         object["user"] = user.map(JSONValue.string)
         object["environment"] = .string(environment.rawValue)
         object["bundleIds"] = bundleIDs.map { .array($0.map(JSONValue.string)) }

@@ -14,6 +14,8 @@ package struct EventSource: OpenValue, CustomStringConvertible {
     package static let notificationV1 = EventSource(rawValue: "notification_v1")
     /// A transaction that a client posted; see ``ClientSubmission``.
     package static let clientTransaction = EventSource(rawValue: "client_transaction")
+    /// An app transaction that a client posted; see ``ClientSubmission``.
+    package static let clientAppTransaction = EventSource(rawValue: "client_app_transaction")
     /// A receipt that a client posted; see ``ClientReceipt``.
     package static let clientReceipt = EventSource(rawValue: "client_receipt")
     /// An answer of Apple's verifyReceipt, and the kind of the calls that bring it; see ``VerifyReceiptResponse``.
@@ -34,7 +36,7 @@ package struct EventSource: OpenValue, CustomStringConvertible {
 
     package static let known: Set = [
         notificationV2, historyV2, notificationV1, clientTransaction, clientReceipt, verifyReceipt, unansweredReceipt, subscriptionStatus,
-        transactionInfo, appTransaction, importedStatus, importedTransaction,
+        transactionInfo, appTransaction, importedStatus, importedTransaction, clientAppTransaction,
     ]
 
     package var description: String { rawValue }

@@ -36,7 +36,7 @@ package struct NotificationTypeV2: OpenValue {
     package static let renewalExtended = NotificationTypeV2(rawValue: "RENEWAL_EXTENDED")
     /// The result of moving the renewal dates of many subscriptions.
     package static let renewalExtension = NotificationTypeV2(rawValue: "RENEWAL_EXTENSION")
-    /// A family member lost access to a shared purchase.
+    /// A family member lost access to a shared purchase, or a member the seat of a group.
     package static let revoke = NotificationTypeV2(rawValue: "REVOKE")
     /// A test notification that the developer requested.
     package static let test = NotificationTypeV2(rawValue: "TEST")

@@ -79,6 +79,26 @@ extension DoctorCheck {
         )
     }
 
+    @Sendable static func externalPurchaseTokens(_ context: DoctorContext) async throws -> [Finding] {
+        let statement = ExternalPurchaseTokenStatistics.statement
+        return [externalPurchaseTokens(try ExternalPurchaseTokenStatistics(try await context.query(statement)[0]))]
+    }
+
+    static func externalPurchaseTokens(_ tokens: ExternalPurchaseTokenStatistics) -> Finding {
+        guard tokens.overdue + tokens.dueSoon > 0 else {
+            let waiting = tokens.unreported == 0 ? "none waits to be reported" : "\(tokens.unreported) are due in more than two days"
+            return .ok("external purchase tokens", waiting)
+        }
+        return .warning(
+            "external purchase tokens",
+            "not marked as reported to Apple: \(tokens.overdue) overdue, \(tokens.dueSoon) due within two days",
+            """
+            see SELECT * FROM appstore.external_purchase_tokens_due; report them to Apple, then call \
+            appstore.mark_external_purchase_token_reported
+            """
+        )
+    }
+
     private static func silence(_ inbox: InboxStatistics) -> Finding {
         let remedy = "compare the URL in App Store Connect, and let Apple send a test notification; --url tests the way in"
         guard let silence = inbox.silence else { return .warning("last notification", "none has come yet", remedy) }

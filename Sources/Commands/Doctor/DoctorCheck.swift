@@ -26,6 +26,7 @@ struct DoctorCheck: Sendable {
         DoctorCheck(group: .inbox, subject: "inbox", asksDatabaseOnly: true, run: inbox),
         DoctorCheck(group: .inbox, subject: "unreadable members", asksDatabaseOnly: true, run: oddMembers),
         DoctorCheck(group: .inbox, subject: "unknown values", asksDatabaseOnly: true, run: unknownValues),
+        DoctorCheck(group: .inbox, subject: "external purchase tokens", asksDatabaseOnly: true, run: externalPurchaseTokens),
         DoctorCheck(group: .inbox, subject: "ocsp", asksDatabaseOnly: true, run: revocation),
         DoctorCheck(group: .webhooks, subject: "endpoints", asksDatabaseOnly: true, run: endpoints),
         DoctorCheck(group: .apple, subject: "App Store Server API", run: serverAPI),

@@ -7,7 +7,7 @@ enum MetricCatalogue {
     /// The metrics of `appstore-inbox worker`.
     static let worker =
         process + http + database + batches + maintenance + inbox + storage + outbox + serverAPI + history + reconcile + imports + endpoints
-        + revocation + consumption + unknownValues
+        + revocation + consumption + unknownValues + externalPurchaseTokens
 
     /// The metrics of `appstore-inbox console`.
     static let console = process + http + database + pages

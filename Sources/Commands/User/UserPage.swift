@@ -24,6 +24,7 @@ struct UserPage {
             part("entitlements", document.rows("entitlements").map(entitlement), none: "none"),
             part("orders", latest("orders", order), of: document.rows("orders").count, none: "none"),
             part("contracts, as Apple described them last", document.rows("contracts").map(contract), none: "none"),
+            downloads.isEmpty ? [] : part("first downloads of the app", downloads, none: ""),
             part("needs attention", attention, none: "nothing"),
             part("timeline", entries.map(entry), of: length, none: "empty"),
         ]
@@ -89,6 +90,16 @@ struct UserPage {
             [terms.seats, terms.commitment].compactMap(\.self).joined(separator: "; "),
             owner == user ? "" : owner.map { "belongs to \($0)" } ?? "has no owner",
         ]
+    }
+
+    private var downloads: [[String]] {
+        latest("app_transactions") { row in
+            [
+                row.minute("original_purchase_date") ?? "", row.word("bundle_id") ?? "",
+                row.word("original_application_version").map { "version \($0)" } ?? "", row.word("original_platform") ?? "",
+                row.minute("revocation_date").map { "taken back \($0)" } ?? "", row.word("app_transaction_id") ?? "",
+            ]
+        }
     }
 
     /// Unpaid orders, then purchases without owner or with another one, then posts.

@@ -91,6 +91,7 @@ struct WorkerServices {
             // It asks the file system about each file of the database.
             collector(StorageStatistics.self, every: .seconds(60)),
             collector(UnknownValueStatistics.self, every: .seconds(300)),
+            collector(ExternalPurchaseTokenStatistics.self, every: .seconds(300)),
         ]
         // The numbers of a worker that does not ask would only grow old.
         if settings.asksResponders { collectors.append(collector(RevocationStatistics.self)) }

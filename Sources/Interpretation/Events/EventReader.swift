@@ -25,6 +25,7 @@ package struct EventReader: Sendable {
         .historyV2: NotificationInterpreter.self,
         .notificationV1: NotificationV1Interpreter.self,
         .clientTransaction: ClientTransactionInterpreter.self,
+        .clientAppTransaction: ClientAppTransactionInterpreter.self,
         .clientReceipt: ClientReceiptInterpreter.self,
         .verifyReceipt: VerifyReceiptInterpreter.self,
         .unansweredReceipt: UnansweredReceiptInterpreter.self,

@@ -118,16 +118,18 @@ extension Problem {
         "App Review, TestFlight and Sandbox accounts buy in Sandbox: post it again with environment= as the purchase says."
 
     /// Status 422 for a transaction that is not genuine, or not for this app and environment.
-    static func transactionRejected(reason: String) -> Problem {
+    ///
+    /// - Parameter member: the member of the request that has it.
+    static func transactionRejected(reason: String, of member: String = "signedTransaction") -> Problem {
         let detail =
             switch reason {
             case "x5c_count":
                 """
-                signedTransaction does not have the three certificates of what the App Store signs. Xcode's local testing (StoreKit testing) \
+                \(member) does not have the three certificates of what the App Store signs. Xcode's local testing (StoreKit testing) \
                 signs with one: test on a device with a Sandbox account.
                 """
-            case "wrong_environment": "signedTransaction is of another environment. \(otherEnvironment)"
-            default: "signedTransaction is not a transaction that Apple has signed for this app and environment."
+            case "wrong_environment": "\(member) is of another environment. \(otherEnvironment)"
+            default: "\(member) is not what Apple has signed for this app and environment."
             }
         return Problem(422, "transaction-rejected", "Transaction rejected", detail, extensions: ["reason": .string(reason)])
     }

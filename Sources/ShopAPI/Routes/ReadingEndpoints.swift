@@ -38,6 +38,23 @@ struct ReadingEndpoints: Sendable {
         )
     }
 
+    /// `GET /v1/users/{user}/app-transactions`: which version of the apps a user downloaded first, when and where; nothing for an unknown user.
+    func appTransactions(_ request: AuthorizedRequest) async throws(Problem) -> Response {
+        let query = try RequestQuery(request.httpRequest, known: ["environment", "at_least"])
+        let (environment, user) = (try request.environment(query), try request.user())
+        let statement = UserAppTransaction.statement(of: user, in: environment, key: request.key)
+        let (downloads, end) = try await ledger.read(statement, for: .readEntitlements, atLeast: try query.atLeast()) {
+            try $0.map(UserAppTransaction.init)
+        }
+        return .json(
+            [
+                "user": .string(user), "environment": .string(environment.rawValue),
+                "appTransactions": .array(downloads.map { .object($0.json) }),
+            ],
+            at: end
+        )
+    }
+
     /// `GET /v1/subscriptions/{originalTransactionId}`: a contract.
     func subscription(_ request: AuthorizedRequest) async throws(Problem) -> Response {
         let query = try RequestQuery(request.httpRequest, known: ["environment", "at_least"])

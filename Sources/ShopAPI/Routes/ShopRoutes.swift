@@ -1,3 +1,4 @@
+import AppStore
 import Feed
 import HTTPServing
 import NIOHTTP1
@@ -18,7 +19,8 @@ struct ShopRoutes: Sendable {
 
     var routes: Routes {
         let orders = OrdersEndpoint(store: store)
-        let transactions = TransactionsEndpoint(store: store, admission: admission, maximumBytes: maximumBytes)
+        let transactions = TransactionsEndpoint(kind: .transaction, store: store, admission: admission, maximumBytes: maximumBytes)
+        let apps = TransactionsEndpoint(kind: .appTransaction, store: store, admission: admission, maximumBytes: maximumBytes)
         let receipts = ReceiptsEndpoint(store: store, admission: admission, maximumBytes: maximumReceiptBytes)
         let reading = ReadingEndpoints(store: store, ledger: LedgerReads(primary: store, standby: standbyStore))
         let owner = OwnerEndpoint(store: store)
@@ -28,9 +30,11 @@ struct ShopRoutes: Sendable {
         add(.GET, "/v1/users/{user}/orders", .readOrders, orders.orders, to: &routes)
         add(.PUT, "/v1/users/{user}/token", .createOrders, TokenEndpoint(store: store).set, to: &routes)
         add(.POST, "/v1/transactions", .submitTransactions, transactions.submit, to: &routes)
+        add(.POST, "/v1/app-transactions", .submitTransactions, apps.submit, to: &routes)
         add(.POST, ReceiptsEndpoint.path, .submitReceipts, receipts.submit, to: &routes)
         add(.GET, "/v1/events/{id}", .readEvents, reading.event, to: &routes)
         add(.GET, "/v1/users/{user}/entitlements", .readEntitlements, reading.entitlements, to: &routes)
+        add(.GET, "/v1/users/{user}/app-transactions", .readEntitlements, reading.appTransactions, to: &routes)
         add(.GET, "/v1/subscriptions/{originalTransactionId}", .readSubscriptions, reading.subscription, to: &routes)
         add(.PUT, "/v1/contracts/{originalTransactionId}/owner", .linkContracts, owner.link, to: &routes)
         let feed = FeedEndpoint(store: feedStore, watch: watch)

@@ -2,8 +2,10 @@ import AppStore
 import HTTPServing
 import StrictJSON
 
-/// `POST /v1/transactions`: stores a StoreKit transaction of a client, and answers its outcome if the event settles in time.
+/// `POST /v1/transactions` and `POST /v1/app-transactions`: stores a StoreKit transaction of a client, or that of the app's download, and answers
+/// its outcome if the event settles in time.
 struct TransactionsEndpoint: Sendable {
+    let kind: ClientSubmission.Kind
     let store: ShopStore
     let admission: Admission
     let maximumBytes: Int
@@ -14,7 +16,7 @@ struct TransactionsEndpoint: Sendable {
         let wait = try query.wait()
         let body = try RequestObject(
             request.httpRequest,
-            known: ["signedTransaction", "user"]
+            known: [kind.rawValue, "user"]
         )
         let submission = try submission(body, in: request.environment(query), apps: request.key.bundleIDs)
         let eventID = try await store.store(submission, key: request.key)
@@ -28,11 +30,11 @@ struct TransactionsEndpoint: Sendable {
         in environment: AppStoreEnvironment,
         apps: [String]?
     ) throws(Problem) -> ClientSubmission {
-        let (jws, user) = (try body.requiredData("signedTransaction"), try body.text("user"))
+        let (jws, user) = (try body.requiredData(kind.rawValue), try body.text("user"))
         do {
-            return try ClientSubmission(signedTransaction: jws, user: user, environment: environment, bundleIDs: apps)
+            return try ClientSubmission(kind, signedTransaction: jws, user: user, environment: environment, bundleIDs: apps)
         } catch {
-            throw .invalidMember("signedTransaction", "signedTransaction must be three base64url parts with dots between them.")
+            throw .invalidMember(kind.rawValue, "\(kind.rawValue) must be three base64url parts with dots between them.")
         }
     }
 
@@ -42,7 +44,7 @@ struct TransactionsEndpoint: Sendable {
         case (_, "owner_conflict"):
             throw .ownerConflict
         case ("rejected", let reason):
-            throw .transactionRejected(reason: reason ?? "")
+            throw .transactionRejected(reason: reason ?? "", of: kind.rawValue)
         case ("failed", _), ("discarded", _):
             // The event is kept: an operator may run it again.
             return .accepted(event.eventID)
@@ -53,9 +55,15 @@ struct TransactionsEndpoint: Sendable {
         default:
             var object = event.json
             if let user = submission.user {
-                let entitlements = try await store.entitlements(of: user, in: submission.environment, key: key)
                 object["user"] = .string(user)
-                object["entitlements"] = .array(entitlements.map { .object($0.json) })
+                switch kind {
+                case .transaction:
+                    let entitlements = try await store.entitlements(of: user, in: submission.environment, key: key)
+                    object["entitlements"] = .array(entitlements.map { .object($0.json) })
+                case .appTransaction:
+                    let downloads = try await store.appTransactions(of: user, in: submission.environment, key: key)
+                    object["appTransactions"] = .array(downloads.map { .object($0.json) })
+                }
             }
             return .json(object)
         }

@@ -72,8 +72,19 @@ struct ShopStore: Sendable {
 
     /// Stores a client's transaction for the worker and returns its event id.
     func store(_ submission: ClientSubmission, key: KeyScope) async throws(Problem) -> Int64 {
-        let statement = Statement.apiSubmitTransaction(keyHash: key.hash, body: submission.body)
+        let statement =
+            switch submission.kind {
+            case .transaction: Statement.apiSubmitTransaction(keyHash: key.hash, body: submission.body)
+            case .appTransaction: Statement.apiSubmitAppTransaction(keyHash: key.hash, body: submission.body)
+            }
         return try await rows(statement, for: .submitTransactions) { try $0[$0.startIndex].decode(0) }
+    }
+
+    /// The downloads of the key's apps that are a user's, the oldest first.
+    func appTransactions(of user: String, in environment: AppStoreEnvironment, key: KeyScope) async throws(Problem) -> [UserAppTransaction]
+    {
+        let statement = UserAppTransaction.statement(of: user, in: environment, key: key)
+        return try await rows(statement, for: .submitTransactions) { try $0.map(UserAppTransaction.init) }
     }
 
     /// Stores a client's receipt for the worker and returns its event id.

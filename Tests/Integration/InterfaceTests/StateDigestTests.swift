@@ -145,7 +145,7 @@ struct StateDigestTests {
                     "orders", "orders", "ownership_claims", "ownership_claims",
                 ]
             )
-            #expect(before.count == 9)
+            #expect(before.count == 11)
         }
     }
 

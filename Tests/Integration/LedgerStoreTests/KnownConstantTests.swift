@@ -34,6 +34,7 @@ struct KnownConstantTests {
         Member("offerPeriod", "offer_period", "P1W", "P1M"),
         Member("inAppOwnershipType", "in_app_ownership_type", "FAMILY_SHARED", "PURCHASED"),
         Member("appTransactionId", "app_transaction_id", "700", "701"),
+        Member("previousOriginalTransactionId", "previous_original_transaction_id", "600", "601"),
         Member("subscriptionGroupIdentifier", "subscription_group_identifier", "20001", "20002"),
     ]
 

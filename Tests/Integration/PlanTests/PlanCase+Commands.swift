@@ -18,6 +18,16 @@ extension PlanCase {
         .statement("api_set_user_token", as: "appstore_api") {
             "SELECT appstore.api_set_user_token(\(keyHash($0)), gen_random_uuid(), \("user \($0)"))"
         },
+        // Of a user who posted it, and of one who only bought.
+        .statement("api_app_transactions", as: "appstore_api") {
+            "SELECT * FROM appstore.api_app_transactions(\(keyHash($0)), 'Production', \("user \($0)"))"
+        },
+        .statement("user_app_transactions", as: "appstore_backend") {
+            "SELECT * FROM appstore.user_app_transactions WHERE user_id = \("user \($0)")"
+        },
+        .statement("app_transaction_user", as: "appstore_operator") {
+            "SELECT appstore.app_transaction_user('Production', \("app \($0)"))"
+        },
         .statement("link_owner", as: "appstore_backend") {
             "SELECT appstore.link_owner('Production', \("\($0)"), \("new user \($0)"))"
         },

@@ -31,6 +31,9 @@ extension PlanCase {
         .page("console_unmatched", before: PlanScene.unmatched, rows: 21) {
             Statement.consoleUnmatched(environment: "Sandbox", limit: Int32(21))
         },
+        .page("console_external_purchase_tokens", rows: 21) {
+            Statement.consoleExternalPurchaseTokens(environment: "Production", limit: Int32(21))
+        },
         // It counts up to 10,000 of each endpoint.
         .page("console_endpoints", entries: 31_000, pages: 10_000, whole: ["open_deliveries"]) { Statement.consoleEndpoints() },
         .page("console_audit", entries: 120) {

@@ -5,6 +5,7 @@ import LedgerStore
 import LedgerTesting
 import Postgres
 import PostgresTesting
+import StrictJSON
 import Testing
 
 /// The path of an event: received, claimed, merged, settled.
@@ -83,6 +84,9 @@ extension PlanCase {
         PlanCase("merge of purchases", as: "appstore_worker", of: 50, entries: 40, pages: 120) { pool, keys in
             try await merge(keys.map { try purchase(of: $0) }, in: pool)
         },
+        PlanCase("merge of app transactions and tokens", as: "appstore_worker", of: 50, entries: 40, pages: 120) { pool, keys in
+            try await merge(keys.map(statements), in: pool)
+        },
         PlanCase("merge of refunds and posts", as: "appstore_worker", of: 50, entries: 60, pages: 160) { pool, keys in
             try await merge(keys.map { try refund(of: $0) }, in: pool)
         },
@@ -118,6 +122,27 @@ extension PlanCase {
         var event = try event(customer, charge, .refunded)
         event.posts = [try Facts.post(of: charge, by: "another user \(customer)", receivedAt: Facts.day(2), eventID: Int64(customer))]
         event.refundStatement = try Facts.refundStatement(.asked, of: charge, uuid: "ask \(customer)", signedDate: Facts.day(2))
+        return event
+    }
+
+    /// Newer statements about a known download and a known token.
+    private static func statements(of customer: Int) -> EventFacts {
+        var event = Facts.event(Int64(customer), uuid: "statements \(customer)")
+        let version = Version(signedDate: Facts.timestamp(Facts.day(40)), hash: [7])
+        event.appTransaction = AppTransactionFact(
+            key: LedgerKey(environment: .production, id: "app \(customer)"),
+            version: version,
+            bundleID: "b",
+            app: AppTransaction(decoding: ["applicationVersion": "331"])
+        )
+        event.appTransaction?.post = AppTransactionFact.Post(user: "another user \(customer)", receivedAt: Facts.timestamp(Facts.day(40)))
+        event.externalPurchaseToken = ExternalPurchaseTokenFact(
+            key: LedgerKey(environment: .production, id: "token \(customer)"),
+            version: version,
+            bundleID: "b",
+            token: ExternalPurchaseToken(decoding: [:]),
+            subtype: .unreported
+        )
         return event
     }
 

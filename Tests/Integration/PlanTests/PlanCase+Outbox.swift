@@ -43,6 +43,17 @@ extension PlanCase {
         PlanCase("unknown_values", as: "appstore_worker", entries: 11_500, pages: 11_500, warmUps: 0) { pool, _ in
             _ = try await pool.withConnection { try await $0.query(Statement.unknownValues()) }
         },
+        // Counts up to ten thousand rows.
+        PlanCase("external_purchase_token_statistics", as: "appstore_worker", entries: 11_500, pages: 11_500, warmUps: 0) { pool, _ in
+            _ = try await pool.withConnection { try await $0.query(Statement.externalPurchaseTokenStatistics()) }
+        },
+        .statement("mark_external_purchase_token_reported", as: "appstore_operator") { customer in
+            Statement.markExternalPurchaseTokenReported(
+                environment: "Production",
+                externalPurchaseID: "token \(customer)",
+                reportedAt: PostgresTimestamp(millisecondsSince1970: 1_767_225_600_000 + Int64(customer))
+            )
+        },
         PlanCase("release_call", as: "appstore_worker", of: 10, pages: 200, before: longDue) { pool, keys in
             let store = OutboxStore(pool: pool)
             for call in try await lease(keys.count, from: store) { try await store.release(call) }

@@ -70,13 +70,29 @@ enum PlanScene {
         ON CONFLICT DO NOTHING;
         """.writingNumbers
 
+    /// Inserts a contract of 250 weeks, each with seats that were added.
+    static let group = """
+        INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
+            purchase_date, expires_date, quantity, transaction_reason, signed_date, payload_hash, first_signed_date, period_no, is_subscription,
+            multi_seat_info, additional_transaction_reason)
+        SELECT 'Production', 'g' || n, 'g0', 'b', 'group', 'Auto-Renewable Subscription', w.start + n % 2 * interval '1 day',
+               w.start + interval '7 days', 2, CASE WHEN n % 2 = 0 AND n > 0 THEN 'RENEWAL' ELSE 'PURCHASE' END, w.start, '\\x01', w.start,
+               no(n + 6000000), true, '{}', 'SEAT_ADDITION'
+        FROM generate_series(0, 499) AS n, LATERAL (SELECT timestamptz '2021-01-04 UTC' + n / 2 * interval '7 days' AS start) AS w
+        """.writingNumbers
+
     private static let script = """
         INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, bundle_id, product_id, product_type,
             purchase_date, expires_date, signed_date, payload_hash, first_signed_date, first_token, app_account_token, period_no,
-            is_subscription, order_no)
+            is_subscription, order_no, app_transaction_id)
         SELECT 'Production', n::text, n::text, 'b', 'p', 'Auto-Renewable Subscription', '2026-01-02', '2026-02-01', '2026-01-02', '\\x01',
-               '2026-01-02', no(n + 1000000), no(n + 1000000), no(n + 2000000), true, no(n + 1000000)
+               '2026-01-02', no(n + 1000000), no(n + 1000000), no(n + 2000000), true, no(n + 1000000), 'app ' || n
         FROM customers(n);
+        INSERT INTO appstore.app_transactions (environment, app_transaction_id, bundle_id, original_application_version, original_purchase_date,
+            signed_date, payload_hash, event_id, user_id, posted_at, post_event_id)
+        SELECT 'Production', 'app ' || n, 'b', '212', '2024-01-01', '2026-01-02', '\\x01', n, post.user_id, post.at,
+               CASE WHEN post.at IS NOT NULL THEN n END
+        FROM customers(n), LATERAL (SELECT CASE n % 2 WHEN 1 THEN 'user ' || n END, CASE n % 2 WHEN 1 THEN now() END) AS post (user_id, at);
         INSERT INTO appstore.token_orders (environment, order_no, user_id, product_id, ordered_at)
         SELECT 'Production', no(n), 'user ' || n, 'pro.monthly', '2026-01-01' FROM customers(n);
         INSERT INTO appstore.token_orders (environment, order_no, status, period_no, transaction_id, original_transaction_id, paid_at)
@@ -145,6 +161,11 @@ enum PlanScene {
         INSERT INTO appstore.delivery_attempts (endpoint, position, subject, at, is_redelivery, result, answer)
         SELECT 'e1', n, n::text, now() - interval '2 days', false, CASE n % 2 WHEN 0 THEN 'failed' ELSE 'delivered' END, CASE n % 2 WHEN 0 THEN 'no' END
         FROM customers(n);
+        INSERT INTO appstore.external_purchase_tokens (environment, external_purchase_id, bundle_id, token_creation_date, subtype, signed_date,
+            payload_hash, last_event_id, first_signed_date, first_event_id, reported_at, reported_by)
+        SELECT 'Production', 'token ' || n, 'b', now() - interval '30 days' + n * interval '1 minute', 'CREATED', '2026-01-01', '\\x01', n,
+               '2026-01-01', n, report.at, CASE WHEN report.at IS NOT NULL THEN 'by_test' END
+        FROM customers(n), LATERAL (SELECT CASE n % 2 WHEN 1 THEN now() END AS at) AS report;
         INSERT INTO appstore.seen_notifications (environment, notification_uuid, first_event_id)
         SELECT 'Production', gen_random_uuid(), n FROM customers(n);
 

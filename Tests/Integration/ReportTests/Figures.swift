@@ -29,6 +29,13 @@ struct Day: CustomStringConvertible, Hashable, Sendable {
 
     private var date: Date { Date(timeIntervalSince1970: Double(start)) }
 
+    /// A moment so many months later, on the day of the month of another moment, or the last day of a shorter month.
+    static func adding(months: Int, to moment: Moment, onDayOf anchor: Moment) -> Moment {
+        let month = (0..<months).reduce(Day(containing: moment).month) { month, _ in month.nextMonth }
+        let wanted = Day(containing: anchor).number - Day(containing: anchor).month.number
+        return min(month.number + wanted, month.nextMonth.number - 1) * 86_400 + moment % 86_400
+    }
+
     var description: String {
         let parts = Self.calendar.dateComponents([.year, .month, .day], from: date)
         return String(format: "%04d-%02d-%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)

@@ -10,7 +10,7 @@ struct PublishedQueryTests {
 
     @Test(arguments: [Seed.current])
     func `active subscriptions, MRR and movement of the view's rows are those of the functions`(seed: UInt64) async throws {
-        let scene = try await ReportScene.make(lives: 300, seed: seed)
+        let scene = try await ReportScene.make(lives: 300, seed: seed, hasGroups: false)
         var random = SeededGenerator(seed: seed)
         for _ in 0..<10 {
             let date = Day(Day(containing: 1_680_307_200).number + Int.random(in: 0..<600, using: &random))

@@ -75,7 +75,7 @@ struct ReportModelTests {
         }
         let retention = try await scene.figures(
             """
-            SELECT concat_ws('|', bundle_id, product_identifier, cohort, period_number), ARRAY[subscriptions, refunded, cohort_size]
+            SELECT concat_ws('|', bundle_id, product_identifier, product_duration, cohort, period_number), ARRAY[subscriptions, refunded, cohort_size]
             FROM appstore_reports.retention() WHERE subscriptions > 0
             """
         )

@@ -149,6 +149,89 @@ struct ReportRuleTests {
         #expect(try await scene.database.lines("SELECT product_identifier FROM appstore_reports.retention()") == [])
     }
 
+    /// What Apple is not known to sign.
+    @Test(arguments: [(-5, "2.00 0 0.00"), (3, "0.00 1 2.00")])
+    func `no more seats are refunded than were bought`(refunded: Int, figures: String) async throws {
+        let scene = try await ReportScene.make(lives: 0, seed: 1)
+        var group = Self.month("1", from: 1_704_067_200)
+        (group.isGroup, group.quantity, group.price, group.refundedSeats) = (true, 2, 2_000, refunded)
+        try await scene.store([group])
+        let found: Statement = """
+            SELECT concat_ws(' ', m.mrr, r.refunded, r.refunded_amount)
+            FROM appstore_reports.mrr('2024-01-05') AS m, appstore_reports.refunds('2024-01-01', '2024-01-31') AS r
+            """
+        #expect(try await scene.database.lines(found) == [figures])
+    }
+
+    @Test func `seats that are added without the offer of a group are MRR without a subscription`() async throws {
+        let scene = try await ReportScene.make(lives: 0, seed: 1)
+        var group = Self.month("1", from: 1_704_067_200)
+        (group.isGroup, group.quantity, group.price, group.isMarked) = (true, 5, 10_000, true)
+        (group.offer_type, group.offer_identifier) = (3, "SPRING")
+        var added = group
+        (added.transaction_id, added.period, added.start, added.offer_type, added.offer_identifier) = ("2", "2", 1_704_500_000, nil, nil)
+        try await scene.store([group, added])
+        #expect(
+            try await scene.database.lines(
+                "SELECT concat_ws(' ', value, subscriptions, mrr) FROM appstore_reports.mrr('2024-01-20', 'offer')"
+            ) == ["SPRING 1 10.00", "none 0 10.00"]
+        )
+        #expect(
+            try await scene.database.lines("SELECT value FROM appstore_reports.active_subscriptions('2024-01-20', 'offer')") == ["SPRING"]
+        )
+    }
+
+    @Test func `prices that no number of 64 bits adds up to are reported`() async throws {
+        let scene = try await ReportScene.make(lives: 0, seed: 1)
+        let groups = ["1", "2"].map { id in
+            var group = Self.month(id, from: 1_704_067_200)
+            group.original_transaction_id = id
+            (group.isGroup, group.quantity, group.price, group.refundedSeats) = (true, 4, .max - 3, 1)
+            return group
+        }
+        var refunded = Self.month("3", from: 1_704_067_200)
+        (refunded.original_transaction_id, refunded.price, refunded.revoked_at) = ("3", .max, 1_705_000_000)
+        try await scene.store(groups + [refunded])
+        #expect(
+            try await scene.database.lines("SELECT concat_ws(' ', subscriptions, mrr) FROM appstore_reports.mrr('2024-01-20')")
+                == ["2 13835058055282163.71"]
+        )
+        let revenue: Statement = "SELECT concat_ws(' ', refunded, revenue) FROM appstore_reports.refunds('2024-01-01', '2024-01-31')"
+        #expect(try await scene.database.lines(revenue) == ["3 13835058055282163.71"])
+        let rows: Statement = "SELECT count(purchase_price_in_purchased_currency)::text FROM appstore_reports.transactions"
+        #expect(try await scene.database.lines(rows) == ["3"])
+    }
+
+    @Test func `what a customer chose before a commitment began is not of it, whatever the lengths of months`() async throws {
+        let scene = try await ReportScene.make(lives: 0, seed: 1)
+        // 31 August to 31 October, with renewal turned off the day before the commitment was bought.
+        var before = Self.month("1", from: 1_693_440_000, to: 1_698_710_400)
+        before.toggles = [.init(at: 1_698_710_400 - 43_200, willRenew: false)]
+        var first = Self.month("2", from: 1_698_710_400, to: 1_701_302_400)
+        var second = Self.month("3", from: 1_701_302_400, to: 1_703_980_800)
+        second.reason = "RENEWAL"
+        let until = first.start + 365 * 86_400
+        first.commitment = .init(month: 1, until: until, began: first.start, isRenewal: false)
+        second.commitment = .init(month: 2, until: until, began: first.start, isRenewal: false)
+        try await scene.store([before, first, second])
+        let status: Statement = "SELECT status FROM appstore_reports.renewal_status_at('2023-12-05')"
+        #expect(try await scene.database.lines(status) == ["set_to_renew"])
+    }
+
+    private static func month(_ id: String, from start: Moment, to end: Moment? = nil) -> Charge {
+        Charge(
+            transaction_id: id,
+            original_transaction_id: "1",
+            period: id,
+            bundle_id: "com.example.one",
+            product_id: "pro.monthly",
+            reason: "PURCHASE",
+            currency: "USD",
+            start: start,
+            end: end ?? start + 30 * 86_400
+        )
+    }
+
     @Test func `the time zone of the session changes nothing`() async throws {
         let scene = try await ReportScene.make(lives: 60, seed: Seed.current)
         func state(_ zone: String) async throws -> [String] {

@@ -9,11 +9,11 @@ struct ReportScene {
     let database: TestDatabase
     let lives: [Life]
 
-    static func make(lives count: Int, seed: UInt64, isRegular: Bool = false) async throws -> ReportScene {
+    static func make(lives count: Int, seed: UInt64, isRegular: Bool = false, hasGroups: Bool = true) async throws -> ReportScene {
         var random = SeededGenerator(seed: seed)
-        let lives = (0..<count).map { Life(index: $0, isRegular: isRegular, using: &random) }
+        let lives = (0..<count).map { Life(index: $0, isRegular: isRegular, hasGroups: hasGroups, using: &random) }
         let scene = ReportScene(database: try await InboxDatabase.make(), lives: lives)
-        try await scene.store(lives.flatMap(\.charges))
+        try await scene.store(lives.flatMap(\.charges).shuffled(using: &random))
         for product in Product.all {
             guard let duration = product.duration else { continue }
             for bundle in ["com.example.one", "com.example.two"] {
@@ -40,20 +40,29 @@ struct ReportScene {
             INSERT INTO appstore.transactions (environment, transaction_id, original_transaction_id, web_order_line_item_id, bundle_id, product_id,
                 product_type, purchase_date, expires_date, quantity, in_app_ownership_type, revocation_date, revocation_percentage, is_upgraded,
                 offer_type, offer_identifier, offer_discount_type, storefront, transaction_reason, currency, price, signed_date, payload_hash,
-                receipt_date, receipt_hash, first_signed_date, period_no, is_subscription, is_purchased, is_later_copy)
+                receipt_date, receipt_hash, first_signed_date, period_no, is_subscription, is_purchased, is_later_copy, billing_plan_type,
+                commitment_info, multi_seat_info, additional_transaction_reason)
             SELECT c.environment, c.transaction_id, c.original_transaction_id, c.period, c.bundle_id, c.product_id,
                    CASE WHEN c.is_subscription THEN 'Auto-Renewable Subscription' ELSE 'Consumable' END, to_timestamp(c.start), to_timestamp(c."end"),
-                   1, c.ownership, to_timestamp(c.revoked_at), c.revocation_percentage, c.is_upgraded, c.offer_type, c.offer_identifier,
+                   c.quantity, c.ownership, to_timestamp(c.revoked_at), c.revocation_percentage, c.is_upgraded, c.offer_type, c.offer_identifier,
                    c.offer_discount_type, c.storefront, c.reason, c.currency, c.price,
                    CASE WHEN c.reason IS NOT NULL THEN to_timestamp(c.start) END, CASE WHEN c.reason IS NOT NULL THEN '\\x01'::bytea END,
                    CASE WHEN c.reason IS NULL THEN to_timestamp(c.start) END, CASE WHEN c.reason IS NULL THEN '\\x01'::bytea END,
                    to_timestamp(c.start), md5(c.environment || c.period)::uuid, c.is_subscription, appstore.is_purchase(c.ownership),
-                   c."isCopy"
+                   row_number() OVER (PARTITION BY c.environment, c.period, appstore.is_purchase(c.ownership)
+                                      ORDER BY length(c.transaction_id), c.transaction_id) > 1,
+                   c.plan,
+                   CASE WHEN c.commitment IS NOT NULL
+                        THEN jsonb_build_object('billingPeriodNumber', c.commitment -> 'month', 'totalBillingPeriods', 12,
+                                                'commitmentExpiresDate', (c.commitment ->> 'until')::bigint * 1000) END,
+                   CASE WHEN c."isGroup"
+                        THEN jsonb_strip_nulls(jsonb_build_object('invitationManagement', 'APPLE', 'revokedSeatQuantity', c."refundedSeats")) END,
+                   CASE WHEN c."isMarked" THEN 'SEAT_ADDITION' END
             FROM jsonb_to_recordset(\(json)::jsonb) AS c (
                 environment appstore.environment, transaction_id text, original_transaction_id text, period text, bundle_id text, product_id text,
                 is_subscription boolean, ownership text, reason text, storefront text, currency text, price bigint, offer_type integer,
                 offer_identifier text, offer_discount_type text, start bigint, "end" bigint, revoked_at bigint, revocation_percentage integer,
-                is_upgraded boolean, "isCopy" boolean)
+                is_upgraded boolean, quantity integer, "isGroup" boolean, "refundedSeats" integer, "isMarked" boolean, plan text, commitment jsonb)
             """
         )
         try await run(

@@ -45,7 +45,7 @@ struct ContractTests {
             )
             try await api.database.change("SELECT appstore.derive_ledger('Production', '{70,71}', '{70,71}')")
             let seats = try JSONParser().parse(
-                Array(#"{"bought":5,"added":0,"revoked":2,"renewing":null,"invitations":"DEVELOPER"}"#.utf8)
+                Array(#"{"added":0,"bought":5,"revoked":2,"renewing":null,"invitations":"DEVELOPER"}"#.utf8)
             )
             let commitment = try JSONParser().parse(
                 Array(#"{"until":"2027-01-01T00:00:00.000Z","paymentsLeft":9,"willRenew":null,"price":60000,"currency":"EUR"}"#.utf8)

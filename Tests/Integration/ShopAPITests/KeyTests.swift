@@ -185,13 +185,11 @@ struct KeyTests {
             """
         )
         let own = [
-            "api_answer_consumption", "api_call", "api_consumer", "api_consumption", "api_create_order", "api_entitlements", "api_event",
-            "api_feed", "api_feed_entry", "api_give_consent", "api_key", "api_link_owner", "api_order", "api_receipt_charges",
-            "api_receipt_question",
-            "api_remove_consumer", "api_request_apple", "api_set_consumer", "api_set_user_token", "api_submit_receipt",
-            "api_submit_transaction",
-            "api_subscription",
-            "api_user_orders", "api_withdraw_consent", "feed_end",
+            "api_answer_consumption", "api_app_transactions", "api_call", "api_consumer", "api_consumption", "api_create_order",
+            "api_entitlements", "api_event", "api_feed", "api_feed_entry", "api_give_consent", "api_key", "api_link_owner",
+            "api_order", "api_receipt_charges", "api_receipt_question", "api_remove_consumer", "api_request_apple",
+            "api_set_consumer", "api_set_user_token", "api_submit_app_transaction", "api_submit_receipt",
+            "api_submit_transaction", "api_subscription", "api_user_orders", "api_withdraw_consent", "feed_end",
         ]
         #expect(functions == own)
         let readable = try await database.lines(

@@ -37,6 +37,14 @@ struct ScopeTests {
         Operation(verb: .readOrders, method: "GET", path: "/v1/orders/6f1c9a52-0d7e-4d7b-9c55-6a2f3a1f8e01", statuses: [404]),
         Operation(verb: .readOrders, method: "GET", path: "/v1/users/ann/orders", statuses: [200]),
         Operation(verb: .submitTransactions, method: "POST", path: "/v1/transactions", json: transaction, statuses: [202]),
+        Operation(
+            verb: .submitTransactions,
+            method: "POST",
+            path: "/v1/app-transactions",
+            json: #"{"signedAppTransaction":"YQ.YQ.YQ","user":"ann"}"#,
+            statuses: [202]
+        ),
+        Operation(verb: .readEntitlements, method: "GET", path: "/v1/users/ann/app-transactions", statuses: [200]),
         Operation(verb: .submitReceipts, method: "POST", path: "/v1/receipts", json: receipt, statuses: [202]),
         Operation(verb: .readEvents, method: "GET", path: "/v1/events/999", statuses: [404]),
         Operation(verb: .readEntitlements, method: "GET", path: "/v1/users/ann/entitlements", statuses: [200]),

@@ -1,5 +1,5 @@
 extension Mutation {
-    static let all = orders + owners + access + registers + legacy + plain + purchases
+    static let all = orders + owners + access + registers + legacy + plain + purchases + groups
 
     private static let orders = [
         Mutation(

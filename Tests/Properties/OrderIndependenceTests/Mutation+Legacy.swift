@@ -47,7 +47,7 @@ extension Mutation {
         ),
         Mutation(
             "of two earlier statements with a member the newer one counts",
-            .function("join_constants", "> ((v_own_version ->> 0)::bigint", becomes: "< ((v_own_version ->> 0)::bigint")
+            .function("join_constants", ">= ((v_own_version ->> 0)::bigint", becomes: "< ((v_own_version ->> 0)::bigint")
         ),
         Mutation("a posted type counts beside Apple's answer", .insertion("posted_types", "RETURN NULL")),
         Mutation(

@@ -64,7 +64,7 @@ extension Mutation {
         ),
         Mutation(
             "a purchase that has ended is not current again",
-            .function("derive_contracts", "before.expires_date > latest.purchase_date", becomes: "true")
+            .function("derive_contracts", "running.expires_date > latest.purchase_date", becomes: "true")
         ),
         Mutation(
             "a grace period without a date gives access for 28 days",

@@ -87,6 +87,6 @@ enum SamplePayload {
         "receiptCreationDate": 1_698_148_900_000, "originalPurchaseDate": 1_698_148_800_000, "originalApplicationVersion": "1.1.2",
         "deviceVerification": "ZGV2aWNl", "deviceVerificationNonce": "48ccfa42-7431-4f22-9908-7e88983e105a",
         "preorderDate": 1_698_148_700_000,
-        "appTransactionId": "71134", "originalPlatform": "iOS", "storeType": "CONSUMER",
+        "appTransactionId": "71134", "originalPlatform": "iOS", "storeType": "CONSUMER", "revocationDate": 1698148900000,
     ]
 }

@@ -23,7 +23,8 @@ struct EventReaderTests {
 
     @Test(
         arguments: [
-            .notificationV2, .historyV2, .notificationV1, .clientTransaction, .clientReceipt, .verifyReceipt, .unansweredReceipt,
+            .notificationV2, .historyV2, .notificationV1, .clientTransaction, .clientAppTransaction, .clientReceipt, .verifyReceipt,
+            .unansweredReceipt,
             .subscriptionStatus, .transactionInfo, .appTransaction, .importedStatus, .importedTransaction,
         ] as [EventSource]
     )

@@ -38,6 +38,17 @@ struct FindingTests {
         #expect(found.status == .warning && found.found.contains("transaction.inAppOwnershipType=LENT (events: 3, the latest 4711)"))
     }
 
+    @Test(arguments: [(0, 0, Finding.Status.ok, "7 are due in more than"), (2, 0, .warning, "2 overdue"), (0, 3, .warning, "3 due within")])
+    func `tokens for outside purchases are a warning two days before they are due`(
+        overdue: Int64,
+        dueSoon: Int64,
+        status: Finding.Status,
+        words: String
+    ) {
+        let found = DoctorCheck.externalPurchaseTokens(.init(overdue: overdue, dueSoon: dueSoon, unreported: 7))
+        #expect(found.status == status && found.found.contains(words))
+    }
+
     @Test func `the settings of the roles are read from the file that sets them`() {
         let sql = """
                     ('appstore_worker',   'statement_timeout',                   '30s'),

@@ -7,7 +7,10 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.bundle_id, e.vouched_bundle_id),
                e.original_transaction_id,
-               appstore.owner_of(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
+               -- A rescinded consent names a download of the app, and no purchase.
+               CASE e.kind WHEN 'consent_rescinded' THEN appstore.app_transaction_user(e.environment, e.details ->> 'app_transaction_id')
+                    ELSE appstore.owner_of(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id
+                                                           THEN m.user_id END) END, NULL,
                e.occurred_at, p_now,
                jsonb_build_object(
                    'effect_subject', e.subject, 'learned_at', e.recorded_at, 'product_id', e.product_id, 'event_id', e.event_id::text,
@@ -15,7 +18,7 @@ BEGIN
                    'transaction', CASE WHEN t.transaction_id IS NOT NULL THEN jsonb_build_object(
                        'transaction_id', t.transaction_id, 'web_order_line_item_id', t.web_order_line_item_id, 'product_id', t.product_id,
                        'product_type', t.product_type, 'purchased_at', t.purchase_date, 'expires_at', t.expires_date, 'quantity', t.quantity,
-                       'price_milliunits', t.price, 'currency', t.currency, 'storefront', t.storefront, 'offer_type', t.offer_type,
+                       'price_milliunits', CASE WHEN t.is_purchased THEN t.price END, 'currency', t.currency, 'storefront', t.storefront, 'offer_type', t.offer_type,
                        'offer_discount_type', t.offer_discount_type, 'ownership', t.in_app_ownership_type, 'reason', t.transaction_reason,
                        'revoked_at', t.revocation_date, 'revoked_percentage', t.revocation_percentage, 'revocation_type', t.revocation_type,
                        'revoked_seats', appstore.revoked_seats(t), 'additional_reason', t.additional_transaction_reason,

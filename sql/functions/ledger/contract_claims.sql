@@ -92,8 +92,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         -- 6. The posts that may claim what nothing else claims: Apple's signature proves the purchase, not who holds it. A claim of
         --    a user who was forgotten before the post is none.
         --    client: a user posted a transaction soon after its purchase. It counts from the purchase, unless a forgotten user's claim is stronger.
-        --    restored: a user posted a transaction later, or a receipt that holds the contract. It counts from the post. A family member's
-        --    transaction is claimed by a client post only.
+        --    restored: a user posted a transaction later, or a receipt that holds the contract. It counts from the post. What is shared
+        --    or assigned is claimed by a client post only.
         SELECT CASE WHEN fresh.is_fresh THEN 'client' ELSE 'restored' END::appstore.claim_kind AS kind,
                CASE WHEN fresh.is_fresh THEN s.transaction_id ELSE p_contract END AS source_id, s.user_id,
                CASE WHEN fresh.is_fresh THEN charge.purchase_date ELSE s.received_at END AS effective_at, s.received_at, s.event_id

@@ -57,10 +57,9 @@ BEGIN
                             THEN appstore.v1_grace_until(current.expires_date, current.first_signed_date, renewal.register, v1.register)
                             ELSE (
                                 SELECT max(p.expires_date)
-                                FROM (SELECT DISTINCT ON (t.period_no) t.expires_date, t.revocation_date FROM appstore.transactions AS t
-                                      WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
-                                      ORDER BY t.period_no, greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL,
-                                               length(t.transaction_id) DESC, t.transaction_id DESC) AS p
+                                FROM (SELECT DISTINCT t.period_no FROM appstore.transactions AS t
+                                      WHERE t.original_transaction_id = contract.id AND t.environment = p_environment) AS period
+                                CROSS JOIN LATERAL appstore.purchase(p_environment, period.period_no) AS p
                                 WHERE p.revocation_date IS NULL AND p.expires_date <= current.purchase_date)
                        END)
                    WHEN current.product_type = 'Non-Consumable' THEN coalesce(current.revocation_date, 'infinity')
@@ -94,7 +93,7 @@ BEGIN
                     SELECT t.period_no FROM appstore.transactions AS t
                     WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.period_no <> newest.period_no
                     ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC
-                    LIMIT CASE WHEN latest.has_additions THEN 100 ELSE 1 END
+                    LIMIT CASE WHEN latest.has_additions THEN 100 ELSE 1 END -- more additions to one period are not compared
                 ) AS other
                 CROSS JOIN LATERAL appstore.purchase(p_environment, other.period_no) AS running
                 WHERE running.expires_date > latest.purchase_date
@@ -109,25 +108,32 @@ BEGIN
                      candidate.is_latest DESC, candidate.purchase_date DESC, length(candidate.transaction_id) DESC, candidate.transaction_id DESC
             LIMIT 1
         ) AS current ON true
-        CROSS JOIN LATERAL (
-            SELECT to_timestamp((current.commitment_info ->> 'commitmentExpiresDate')::bigint * 0.001) AS until,
+        LEFT JOIN LATERAL (
+            SELECT to_timestamp(months.ends * 0.001) AS until,
                    CASE WHEN months.ahead >= 0 THEN least(months.ahead, 2147483647)::integer END AS payments_left,
-                   CASE WHEN current.commitment_info IS NOT NULL
-                        THEN ((renewal.register).renewal_commitment_info ->> 'commitmentAutoRenewStatus')::integer = 1 END AS will_renew
-            FROM (SELECT (current.commitment_info ->> 'totalBillingPeriods')::bigint
+                   ((renewal.register).renewal_commitment_info ->> 'commitmentAutoRenewStatus')::integer = 1 AS will_renew
+            FROM (SELECT (current.commitment_info ->> 'commitmentExpiresDate')::bigint AS ends,
+                         (current.commitment_info ->> 'totalBillingPeriods')::bigint
                          - (current.commitment_info ->> 'billingPeriodNumber')::bigint AS ahead) AS months
-        ) AS commitment
+            WHERE months.ends IS NOT NULL
+        ) AS commitment ON true
         LEFT JOIN LATERAL (
             -- Those of a group: what was bought, and what was added in the same period. A copy of it is not counted.
-            SELECT sum(t.quantity)::integer AS bought, (sum(t.quantity) - (array_agg(t.quantity ORDER BY t.purchase_date, length(t.transaction_id),
-                                                                                     t.transaction_id))[1])::integer AS added,
-                   sum(appstore.revoked_seats(t))::integer AS revoked
-            FROM appstore.transactions AS t
-            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.is_purchased
-              AND current.is_purchased AND current.revoked_seats IS NOT NULL
-              AND (t.transaction_id = current.transaction_id
-                   OR (appstore.is_addition(t) OR current.has_additions AND NOT t.is_later_copy) AND t.product_id = current.product_id
-                      AND t.expires_date > current.purchase_date AND t.purchase_date < current.expires_date AND t.is_upgraded IS NOT TRUE)
+            SELECT appstore.whole_number(sum(part.quantity)) AS bought,
+                   appstore.whole_number(coalesce(sum(part.quantity) FILTER (WHERE NOT part.is_first), 0)) AS added,
+                   appstore.whole_number(sum(part.revoked)) AS revoked
+            FROM (
+                SELECT DISTINCT ON (t.period_no, t.purchase_date) coalesce(t.quantity, 0) AS quantity,
+                       coalesce(appstore.revoked_seats(t), 0) AS revoked,
+                       row_number() OVER (ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id) = 1 AS is_first
+                FROM appstore.transactions AS t
+                WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.is_purchased
+                  AND current.is_purchased AND current.revoked_seats IS NOT NULL
+                  AND (t.transaction_id = current.transaction_id
+                       OR (appstore.is_part(t) OR current.has_additions AND NOT t.is_later_copy) AND t.product_id = current.product_id
+                          AND t.expires_date > current.purchase_date AND t.purchase_date < current.expires_date AND t.is_upgraded IS NOT TRUE)
+                ORDER BY t.period_no, t.purchase_date, length(t.transaction_id), t.transaction_id
+            ) AS part
             HAVING count(*) > 0
         ) AS seats ON true
         LEFT JOIN LATERAL (

@@ -15,6 +15,7 @@ LANGUAGE sql IMMUTABLE AS $$
         OR (newer.offer_period IS NULL AND older.offer_period IS NOT NULL)
         OR (newer.in_app_ownership_type IS NULL AND older.in_app_ownership_type IS NOT NULL)
         OR (newer.app_transaction_id IS NULL AND older.app_transaction_id IS NOT NULL)
+        OR (newer.previous_original_transaction_id IS NULL AND older.previous_original_transaction_id IS NOT NULL)
         OR (newer.subscription_group_identifier IS NULL AND older.subscription_group_identifier IS NOT NULL)
 $$;
 COMMENT ON FUNCTION appstore.lacks_constants IS
@@ -51,15 +52,16 @@ BEGIN
     FOREACH v_member IN ARRAY ARRAY[
         'product_type', 'in_app_ownership_type', 'subscription_group_identifier', 'quantity', 'original_purchase_date', 'price', 'currency',
         'storefront', 'storefront_id', 'transaction_reason', 'offer_type', 'offer_identifier', 'offer_discount_type', 'offer_period',
-        'app_transaction_id'] LOOP
+        'app_transaction_id', 'previous_original_transaction_id'] LOOP
         -- 1. The newest JWS of each that has the member; null where only receipts have it, or nothing has.
         v_own_version := CASE WHEN v_own ->> v_member IS NOT NULL THEN nullif(coalesce(t.known -> v_member, v_own_jws), 'null') END;
         v_other_version := CASE WHEN v_other ->> v_member IS NOT NULL THEN nullif(coalesce(other.known -> v_member, v_other_jws), 'null') END;
-        -- 2. Without one the member is a receipt's, if receipts count for it beside a JWS.
+        -- 2. Of the same JWS twice the later reading counts: an earlier release may have read it otherwise. Without a JWS the member is a receipt's,
+        --    if receipts count for it beside a JWS.
         v_takes_other := CASE
             WHEN v_own_version IS NOT NULL AND v_other_version IS NOT NULL
                 THEN ((v_other_version ->> 0)::bigint, decode(v_other_version ->> 1, 'hex'))
-                     > ((v_own_version ->> 0)::bigint, decode(v_own_version ->> 1, 'hex'))
+                     >= ((v_own_version ->> 0)::bigint, decode(v_own_version ->> 1, 'hex'))
             WHEN v_own_version IS NOT NULL OR v_other_version IS NOT NULL THEN v_own_version IS NULL
             WHEN v_member IN ('product_type', 'in_app_ownership_type', 'subscription_group_identifier')
                 THEN coalesce((v_other ->> v_member) COLLATE "C" > (v_own ->> v_member) COLLATE "C", v_own ->> v_member IS NULL)

@@ -21,25 +21,31 @@ $$;
 COMMENT ON FUNCTION appstore.is_later_copy IS
     'Whether the ledger has an earlier transaction of the same purchase, by the numbers of their ids. What was bought with a copy, is paid already.';
 
--- Inlined, all three.
-CREATE OR REPLACE FUNCTION appstore.plus(a numeric, b numeric) RETURNS numeric
+-- Inlined, all four.
+CREATE OR REPLACE FUNCTION appstore.whole_number(value numeric) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(a + b, a, b)
+    SELECT CASE WHEN value > 2147483647 THEN 2147483647 ELSE value END::integer
 $$;
-COMMENT ON FUNCTION appstore.plus IS 'The sum; null only where both are.';
+COMMENT ON FUNCTION appstore.whole_number IS 'A sum of integers as one, at most the greatest: what Apple signs must not stop the derivation.';
 
-CREATE OR REPLACE FUNCTION appstore.is_addition(t appstore.transactions) RETURNS boolean
+CREATE OR REPLACE FUNCTION appstore.whole_money(value numeric) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN value > 9223372036854775807 THEN 9223372036854775807 ELSE value END::bigint
+$$;
+COMMENT ON FUNCTION appstore.whole_money IS 'A sum of prices as one, at most the greatest.';
+
+CREATE OR REPLACE FUNCTION appstore.is_part(t appstore.transactions) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT t.additional_transaction_reason IS NOT NULL
 $$;
-COMMENT ON FUNCTION appstore.is_addition IS
-    'Whether the transaction is of a period to which seats were added: Apple marks all transactions of such a period, the first one too.';
+COMMENT ON FUNCTION appstore.is_part IS
+    'Whether several transactions are the period of this one, since seats were added to it: Apple marks all of them, the first one too.';
 
 CREATE OR REPLACE FUNCTION appstore.revoked_seats(t appstore.transactions) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN t.multi_seat_info IS NULL THEN NULL
                 WHEN t.revocation_date IS NOT NULL AND appstore.is_refund(t.revocation_type) THEN t.quantity
-                ELSE coalesce((t.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0) END
+                ELSE least(greatest(coalesce((t.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), 0), t.quantity) END
 $$;
 COMMENT ON FUNCTION appstore.revoked_seats IS 'How many seats of a transaction Apple has refunded; null where it bought no seats of a group.';
 
@@ -52,23 +58,27 @@ RETURNS TABLE (transaction_id text, original_transaction_id text, web_order_line
 LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.bundle_id, t.product_id,
            coalesce(t.product_type, max(t.product_type) OVER alike), t.is_subscription, t.is_purchased, t.first_token, t.purchase_date,
-           appstore.plus(CASE WHEN NOT part.is_addition THEN t.quantity END, sum(t.quantity) FILTER (WHERE part.is_addition) OVER alike)::integer,
-           appstore.plus(CASE WHEN NOT part.is_addition THEN t.price END, sum(t.price) FILTER (WHERE part.is_addition) OVER alike)::bigint,
+           appstore.whole_number(sum(t.quantity) FILTER (WHERE t.counts) OVER alike),
+           appstore.whole_money(sum(t.price) FILTER (WHERE t.counts) OVER alike),
            t.currency, min(t.first_signed_date) OVER alike, max(greatest(t.signed_date, t.receipt_date)) OVER alike,
            first_value(t.expires_date) OVER newest,
-           -- Seats that were added run on when others are refunded.
-           CASE WHEN (part.is_addition OR t.revocation_date IS NOT NULL)
-                     AND bool_and(t.revocation_date IS NOT NULL) FILTER (WHERE part.is_addition) OVER alike IS NOT FALSE
-                     OR count(*) FILTER (WHERE part.is_addition) OVER alike = CASE WHEN part.is_addition THEN 1 ELSE 0 END
-                THEN first_value(t.revocation_date) OVER newest END,
+           -- Several parts are revoked when the last of them is: the others run on.
+           CASE WHEN count(*) FILTER (WHERE t.counts) OVER alike = 1 THEN first_value(t.revocation_date) OVER newest
+                WHEN bool_and(t.revocation_date IS NOT NULL) FILTER (WHERE t.counts) OVER alike
+                THEN max(t.revocation_date) FILTER (WHERE t.counts) OVER alike END,
            first_value(t.revocation_type) OVER newest, first_value(t.revocation_percentage) OVER newest,
-           appstore.plus(CASE WHEN NOT part.is_addition THEN part.revoked_seats END,
-                         sum(part.revoked_seats) FILTER (WHERE part.is_addition) OVER alike)::integer,
-           first_value(t.is_upgraded) OVER newest, bool_or(part.is_addition) OVER alike,
+           appstore.whole_number(sum(t.seats_revoked) FILTER (WHERE t.counts) OVER alike),
+           first_value(t.is_upgraded) OVER newest, bool_or(t.is_part) OVER alike,
            first_value(t.commitment_info) OVER newest, count(*) OVER alike
-    FROM appstore.transactions AS t
-    CROSS JOIN LATERAL (SELECT appstore.is_addition(t) AS is_addition, appstore.revoked_seats(t) AS revoked_seats) AS part
-    WHERE t.environment = p_environment AND t.period_no = p_period_no
+    FROM (
+        -- What counts together: the first transaction and the seats that were added, each once.
+        SELECT t.*, appstore.is_part(t) AS is_part, appstore.revoked_seats(t) AS seats_revoked,
+               row_number() OVER (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id) = 1
+               OR appstore.is_part(t) AND row_number() OVER (PARTITION BY t.is_purchased, t.purchase_date
+                                                             ORDER BY length(t.transaction_id), t.transaction_id) = 1 AS counts
+        FROM appstore.transactions AS t
+        WHERE t.environment = p_environment AND t.period_no = p_period_no
+    ) AS t
     WINDOW alike AS (PARTITION BY t.is_purchased),
            newest AS (PARTITION BY t.is_purchased
                       ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
@@ -82,7 +92,7 @@ COMMENT ON FUNCTION appstore.purchase IS
     'those that are shared or assigned.';
 
 CREATE OR REPLACE FUNCTION appstore.paid_status(
-    p_revocation_date timestamptz, p_revocation_type text, p_revocation_percentage integer, p_revoked_seats integer DEFAULT NULL)
+    p_revocation_date timestamptz, p_revocation_type text, p_revocation_percentage integer, p_revoked_seats integer)
 RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN p_revocation_date IS NULL OR NOT appstore.is_refund(p_revocation_type)

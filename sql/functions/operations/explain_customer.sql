@@ -12,6 +12,7 @@ DECLARE
     v_contracts   text[];
     v_orders      jsonb;
     v_posts       jsonb;
+    v_downloads   jsonb;
     v_story       jsonb;
     v_length      bigint;
 BEGIN
@@ -51,6 +52,8 @@ BEGIN
             SELECT i.* FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
             UNION ALL
             SELECT i.* FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user
+            UNION ALL
+            SELECT i.* FROM appstore.inbox AS i WHERE i.source = 'client_app_transaction' AND appstore.posted_by(i.body) = v_user
         ) AS i
         LEFT JOIN LATERAL (
             SELECT o.result, o.reason FROM appstore.outcomes AS o WHERE o.event_id = i.event_id OFFSET 0
@@ -60,7 +63,25 @@ BEGIN
         ORDER BY i.event_id DESC LIMIT max_rows
     ) AS p;
 
-    -- 3. The latest entries of all timelines, numbered from the oldest one.
+    -- 3. Downloads of the apps: the user's, or those that charges of the contract name.
+    SELECT jsonb_agg(jsonb_build_object(
+               'app_transaction_id', a.app_transaction_id, 'bundle_id', a.bundle_id, 'original_application_version', a.original_application_version,
+               'application_version', a.application_version, 'original_purchase_date', a.original_purchase_date,
+               'original_platform', a.original_platform, 'preorder_date', a.preorder_date, 'revocation_date', a.revocation_date,
+               'posted_at', a.posted_at)
+           ORDER BY a.original_purchase_date, a.app_transaction_id) INTO v_downloads
+    FROM (
+        SELECT u.app_transaction_id FROM appstore.user_app_transactions AS u WHERE u.user_id = v_user AND u.environment = v_environment
+        UNION
+        SELECT t.app_transaction_id FROM appstore.transactions AS t
+        WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+        LIMIT max_rows
+    ) AS named (id)
+    CROSS JOIN LATERAL (
+        SELECT a.* FROM appstore.app_transactions AS a WHERE a.app_transaction_id = named.id AND a.environment = v_environment OFFSET 0
+    ) AS a;
+
+    -- 4. The latest entries of all timelines, numbered from the oldest one.
     SELECT jsonb_agg(to_jsonb(s) - 'length' ORDER BY s.place), max(s.length) INTO v_story, v_length
     FROM (
         SELECT t.occurred_at, t.learned_at, t.event_id, t.what, c.id AS original_transaction_id, t.transaction_id, t.product_id, t.order_no,
@@ -69,7 +90,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT e.*, row_number() OVER () AS place FROM appstore.entries_about(v_environment, c.id) AS e) AS t
     ) AS s
     WHERE s.place < coalesce(before, s.length + 1) AND s.place >= least(coalesce(before, s.length + 1), s.length + 1) - max_rows;
-    IF (v_user IS NOT NULL AND v_contracts = '{}' AND v_orders IS NULL AND v_posts IS NULL)
+    IF (v_user IS NOT NULL AND v_contracts = '{}' AND v_orders IS NULL AND v_posts IS NULL AND v_downloads IS NULL)
        OR (v_contract IS NOT NULL AND v_story IS NULL AND NOT appstore.is_known_purchase(v_environment, v_contract, NULL)) THEN
         RETURN NULL;
     END IF;
@@ -113,6 +134,7 @@ BEGIN
             CROSS JOIN LATERAL appstore.active_until(
                 m.access_until, m.will_renew, m.status, m.revoked_at, c.is_upgraded, s.leeway) AS term (active_until)
             WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = v_environment),
+        'app_transactions', v_downloads,
         'unmatched', (
             SELECT jsonb_agg(to_jsonb(u) - 'environment' ORDER BY u.purchase_date, u.transaction_id)
             FROM unnest(v_contracts) AS c (id)
@@ -126,6 +148,6 @@ END
 $$;
 COMMENT ON FUNCTION appstore.explain_customer IS
     'Everything that the database knows of a user, or of a contract, in one environment: entitlements, orders, contracts that are or were the '
-    'user''s or that the user posted, what of these is unmatched, posts of the user that wait or were refused, and the timelines, oldest first; '
+    'user''s or that the user posted, downloads of apps, what of these is unmatched, posts of the user that wait or were refused, and the timelines, oldest first; '
     'members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts; with '
     'before, the entries before that place. null for an unknown user or purchase.';

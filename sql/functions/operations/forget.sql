@@ -25,7 +25,9 @@ BEGIN
     v_posts := ARRAY(
         SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
         UNION ALL
-        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user);
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user
+        UNION ALL
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_app_transaction' AND appstore.posted_by(i.body) = v_user);
 
     -- 1. The queue and the outcomes, which a batch locks before it writes the ledger.
     PERFORM appstore.discard_waiting_posts(v_posts);

@@ -24,6 +24,12 @@ BEGIN
     ) AS locked;
     PERFORM FROM appstore.client_posts AS p WHERE p.user_id = v_user
     ORDER BY p.original_transaction_id, p.environment, p.is_receipt, p.transaction_id FOR UPDATE;
+    -- Whose app posted the download of an app: the next user who posts it follows.
+    UPDATE appstore.app_transactions AS a SET user_id = NULL, posted_at = NULL, post_event_id = NULL
+    WHERE a.ctid = ANY (ARRAY(SELECT a.ctid FROM appstore.app_transactions AS a WHERE a.user_id = v_user
+                              ORDER BY a.environment, a.app_transaction_id FOR UPDATE));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     PERFORM pg_advisory_xact_lock(hashtextextended(made.order_no::text, 0))
     FROM (SELECT DISTINCT o.order_no FROM appstore.token_orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
           ORDER BY o.order_no) AS made;

@@ -29,7 +29,8 @@ BEGIN
     -- news after the notification of the same.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
-        VALUES ('consumption_obligations', '{}'::text[], NULL),
+        VALUES ('app_transactions', '{event_id,post_event_id}'::text[], NULL),
+               ('consumption_obligations', '{}'::text[], NULL),
                ('contracts', '{}', NULL),
                ('effects', '{}',
                 '(SELECT e.environment, e.kind,
@@ -39,6 +40,7 @@ BEGIN
                   FROM appstore.effect_log AS e
                   LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment
                   WHERE e.kind <> ''status_found'')'),
+               ('external_purchase_tokens', '{last_event_id,first_event_id,reported_by}', NULL),
                ('orders', '{ordered_at}', NULL),
                ('ownership_claims', '{}', NULL),
                ('posted_types', '{}', NULL),

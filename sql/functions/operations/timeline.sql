@@ -5,7 +5,7 @@ RETURNS TABLE (occurred_at timestamptz, learned_at timestamptz, event_id bigint,
 LANGUAGE sql STABLE AS $$
     -- The planner expects a contract to have few charges. Where there may be hundreds, they are looked up by an index, which is never quadratic.
     WITH charge AS MATERIALIZED ( -- 1. the contract's charges
-        SELECT t.*, 'price=' || trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
+        SELECT t.*, CASE WHEN t.is_purchased THEN 'price=' || trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') END AS cost
         FROM appstore.transactions AS t
         WHERE t.environment = entries_about.environment AND t.original_transaction_id = entries_about.original_transaction_id
     ), effect AS MATERIALIZED (

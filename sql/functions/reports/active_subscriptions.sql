@@ -5,6 +5,7 @@ LANGUAGE sql STABLE SECURITY DEFINER ROWS 1000 SET search_path = pg_catalog, pg_
     FROM appstore_reports.levels(
         ARRAY(SELECT p.period FROM appstore_reports.periods(first_day, last_day, 'day') AS p), by, sandbox) AS l
     GROUP BY l.day, l.value, l.is_incomplete
+    HAVING sum(l.subscriptions) > 0 OR sum(l.trials) > 0
     ORDER BY l.day, l.value COLLATE "C"
 $$;
 COMMENT ON FUNCTION appstore_reports.subscriptions_daily IS
@@ -18,4 +19,5 @@ LANGUAGE sql STABLE SECURITY DEFINER ROWS 10 SET search_path = pg_catalog, pg_te
 $$;
 COMMENT ON FUNCTION appstore_reports.active_subscriptions IS
     'Subscriptions that are paid and have not ended at the end of the day (UTC), or now if the day lasts. Grace periods and those that will not '
-    'renew count; trials (a column of their own), family members and who was assigned a seat do not. by is app, product, storefront, offer or currency.';
+    'renew count; trials (a column of their own), family members and who was assigned a seat do not. A group is one subscription, '
+    'whatever its seats. by is app, product, storefront, offer or currency.';

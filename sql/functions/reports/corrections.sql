@@ -1,41 +1,87 @@
 -- A function and not a view: where the planner expects that it returns many rows, it reads the charges in one process. It returns few.
 CREATE OR REPLACE FUNCTION appstore_reports.corrections()
 RETURNS TABLE (environment appstore.environment, transaction_id text, replaced_at timestamptz, grace_ends_at timestamptz, is_copied boolean,
-               revocation_date timestamptz, revocation_type text, revocation_percentage integer, is_upgraded boolean,
-               period_start timestamptz)
+               is_copy boolean, revocation_date timestamptz, revocation_type text, revocation_percentage integer, is_upgraded boolean,
+               period_start timestamptz, additions_expire_at timestamptz, additions_revoked_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
-    SELECT r.environment, r.transaction_id, min(r.replaced_at), max(r.grace_ends_at), bool_or(r.is_copied), max(r.revocation_date),
-           max(r.revocation_type), max(r.revocation_percentage), bool_or(r.is_upgraded), min(r.period_start)
+    SELECT r.environment, r.transaction_id, min(r.replaced_at), max(r.grace_ends_at), bool_or(r.is_copied), bool_or(r.is_copy),
+           max(r.revocation_date), max(r.revocation_type), max(r.revocation_percentage), bool_or(r.is_upgraded), min(r.period_start),
+           max(r.additions_expire_at), max(r.additions_revoked_at)
     FROM (
         -- 1. Only a charge that the customer made can replace a period that still runs: a renewal by Apple begins when the period before it
         --    ends. The index transactions_for_corrections has these. A receipt does not say who made a charge. Seats that are added to a group
-        --    replace nothing: they run beside what was bought before, from the period's start on, unless that was refunded.
-        SELECT c.environment, CASE WHEN p.is_beside THEN c.transaction_id ELSE p.transaction_id END,
-               CASE WHEN NOT p.is_beside THEN c.purchase_date END AS replaced_at, NULL::timestamptz AS grace_ends_at, false AS is_copied,
+        --    replace nothing: they run beside the other parts of their period.
+        SELECT c.environment, what.transaction_id, what.replaced_at, NULL::timestamptz AS grace_ends_at, false AS is_copied, false AS is_copy,
                NULL::timestamptz AS revocation_date, NULL::text AS revocation_type, NULL::integer AS revocation_percentage,
-               NULL::boolean AS is_upgraded, CASE WHEN p.is_beside THEN p.purchase_date END AS period_start
+               NULL::boolean AS is_upgraded, what.period_start, what.additions_expire_at, what.additions_revoked_at
         FROM appstore.transactions AS c
         CROSS JOIN LATERAL (
-            SELECT p.transaction_id, p.purchase_date,
-                   appstore.is_addition(c) AND p.product_id = c.product_id AND p.revocation_date IS NULL AS is_beside
-            FROM appstore.transactions AS p
-            WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
-              AND p.is_purchased = c.is_purchased AND p.is_subscription AND p.expires_date > c.purchase_date
-              AND (p.period_no <> c.period_no OR appstore.is_addition(c))
-              AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
-                  < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
-        ) AS p
+            SELECT array_agg(p.transaction_id) AS running,
+                   (array_agg(p.transaction_id ORDER BY p.purchase_date, length(p.transaction_id), p.transaction_id)
+                        FILTER (WHERE p.is_part))[1] AS first_part,
+                   min(p.purchase_date) FILTER (WHERE p.is_part) AS period_start,
+                   coalesce(bool_or(p.is_part AND p.period_no = c.period_no AND p.purchase_date = c.purchase_date), false) AS is_copy
+            FROM (
+                SELECT p.transaction_id, p.purchase_date, p.period_no,
+                       -- The parts of a period, of which c is a later one: what was bought of one product until one date. Apple marks all of
+                       -- them when it adds a part, so two dates are of one period where Apple has told of an extension of only one of them: and
+                       -- not where the customer changed the product or the plan in between.
+                       c.additional_transaction_reason IS NOT NULL AND c.is_purchased AND p.product_id = c.product_id
+                       AND (p.expires_date = c.expires_date
+                            OR p.additional_transaction_reason IS NOT NULL AND p.is_upgraded IS NOT TRUE AND c.is_upgraded IS NOT TRUE
+                               AND p.billing_plan_type IS NOT DISTINCT FROM c.billing_plan_type
+                               AND NOT EXISTS (
+                                   SELECT FROM appstore.transactions AS other
+                                   WHERE other.original_transaction_id = c.original_transaction_id AND other.environment = c.environment
+                                     AND other.is_purchased AND other.is_subscription AND other.product_id <> c.product_id
+                                     AND other.purchase_date > p.purchase_date AND other.purchase_date < c.purchase_date OFFSET 0)) AS is_part
+                FROM appstore.transactions AS p
+                WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
+                  AND p.is_purchased = c.is_purchased AND p.is_subscription AND p.expires_date > c.purchase_date
+                  AND (p.period_no <> c.period_no OR c.additional_transaction_reason IS NOT NULL)
+                  AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
+                      < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
+            ) AS p
+        ) AS before
+        CROSS JOIN LATERAL (
+            SELECT replaced.id AS transaction_id, c.purchase_date AS replaced_at, NULL::timestamptz AS period_start,
+                   NULL::timestamptz AS additions_expire_at, NULL::timestamptz AS additions_revoked_at
+            FROM unnest(before.running) AS replaced (id) WHERE before.first_part IS NULL
+            UNION ALL
+            SELECT c.transaction_id, NULL, before.period_start, NULL, NULL WHERE before.first_part IS NOT NULL
+            UNION ALL
+            SELECT before.first_part, NULL, NULL, c.expires_date, coalesce(c.revocation_date, 'infinity') WHERE before.first_part IS NOT NULL
+        ) AS what
         WHERE c.transaction_id <> c.original_transaction_id AND c.transaction_reason IS DISTINCT FROM 'RENEWAL'
-          AND c.is_subscription AND (NOT c.is_later_copy OR appstore.is_addition(c))
+          AND c.is_subscription AND (NOT c.is_later_copy OR c.additional_transaction_reason IS NOT NULL) AND NOT before.is_copy
         UNION ALL
-        -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies.
-        SELECT c.environment, p.transaction_id, NULL, NULL, true, p.revocation_date, p.revocation_type, p.revocation_percentage, p.is_upgraded, NULL
+        -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies. Where seats were added, the
+        --    purchase may have several parts: a copy has the date of the part that it is a copy of.
+        SELECT c.environment, what.transaction_id, NULL, NULL, what.is_copied, NOT what.is_copied, what.revocation_date, what.revocation_type,
+               what.revocation_percentage, what.is_upgraded, NULL, NULL, NULL
         FROM appstore.transactions AS c
-        CROSS JOIN LATERAL appstore.purchase(c.environment, c.period_no) AS p
-        WHERE c.is_later_copy AND NOT appstore.is_addition(c) AND p.is_purchased = c.is_purchased
+        CROSS JOIN LATERAL (
+            SELECT s.revocation_date, s.revocation_type, s.revocation_percentage, s.is_upgraded,
+                   first_value(s.transaction_id) OVER (ORDER BY length(s.transaction_id), s.transaction_id) AS transaction_id
+            FROM appstore.transactions AS s
+            WHERE s.period_no = c.period_no AND s.environment = c.environment AND s.is_purchased = c.is_purchased
+              AND (s.purchase_date = c.purchase_date
+                   OR s.additional_transaction_reason IS NULL AND c.additional_transaction_reason IS NULL)
+            ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC,
+                     s.transaction_id DESC
+            LIMIT 1
+        ) AS newest
+        CROSS JOIN LATERAL (
+            SELECT newest.transaction_id, true AS is_copied, newest.revocation_date, newest.revocation_type, newest.revocation_percentage,
+                   newest.is_upgraded
+            UNION ALL
+            SELECT c.transaction_id, false, NULL, NULL, NULL, NULL WHERE c.additional_transaction_reason IS NOT NULL
+        ) AS what
+        WHERE c.is_later_copy AND newest.transaction_id <> c.transaction_id
         UNION ALL
         -- 3. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
-        SELECT e.environment, t.transaction_id, NULL, e.grace_period_expires_date, false, NULL, NULL, NULL, NULL, NULL
+        --    All parts of the period have it.
+        SELECT e.environment, part.transaction_id, NULL, e.grace_period_expires_date, false, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL
         FROM appstore.effect_log AS e
         CROSS JOIN LATERAL (
             SELECT t.* FROM appstore.transactions AS t
@@ -46,17 +92,25 @@ LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = p
             ORDER BY t.purchase_date DESC, length(t.transaction_id), t.transaction_id
             LIMIT 1
         ) AS t
+        CROSS JOIN LATERAL (
+            SELECT part.transaction_id FROM appstore.transactions AS part
+            WHERE part.original_transaction_id = t.original_transaction_id AND part.environment = t.environment
+              AND part.is_purchased = t.is_purchased AND part.product_id = t.product_id AND part.expires_date = t.expires_date OFFSET 0
+        ) AS part
         WHERE e.grace_period_expires_date > t.expires_date
           -- With a charge within the grace period, the period that failed ended as it should.
           AND NOT EXISTS (
               SELECT FROM appstore.transactions AS n
               WHERE n.original_transaction_id = e.original_transaction_id AND n.environment = e.environment
                 AND n.is_purchased = t.is_purchased AND n.is_subscription AND n.purchase_date > t.purchase_date
-                AND n.purchase_date <= e.grace_period_expires_date OFFSET 0)
+                AND n.purchase_date <= e.grace_period_expires_date
+                AND (n.product_id, n.expires_date) IS DISTINCT FROM (t.product_id, t.expires_date) OFFSET 0)
     ) AS r
     GROUP BY r.environment, r.transaction_id
 $$;
 COMMENT ON FUNCTION appstore_reports.corrections IS
-    'What other rows say of a charge: when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of '
-    'the grace period in which no charge came (grace_ends_at); of a charge that has copies (is_copied) what the newest statement about any of '
-    'them says; and of seats that were added to a group the start of their period (period_start).';
+    'What other rows say of a charge: when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end '
+    'of the grace period in which no charge came (grace_ends_at); of a charge that has copies (is_copied) what the newest statement about any of '
+    'them says; whether it is a copy of a charge to whose period seats were added (is_copy); of seats that were added to a group the start of '
+    'their period (period_start); and of the first part of such a period when the last of the seats that were added expire '
+    '(additions_expire_at), and when the last of them was revoked, infinity while one is not (additions_revoked_at).';

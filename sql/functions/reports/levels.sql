@@ -24,16 +24,19 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH grouped AS (
-        SELECT c.span, c.bundle_id, c.product_id, c.detail, c.currency,
+        SELECT c.span, c.price_until, c.bundle_id, c.product_id, c.detail, c.currency,
                count(*) FILTER (WHERE NOT c.is_addition) AS n, count(*) FILTER (WHERE c.price IS NULL AND NOT c.is_addition) AS without_price,
                sum(c.price) AS price
         FROM (
-            -- From which place on, after which place, from which place in grace, days, trial, whether its days count instead of the product's
-            -- duration: of introductory offers and of a month of a commitment. In one number, which is quick to hash, and of which the planner does not expect as many values as there are charges: so each process groups its share.
-            SELECT ((width_bucket(c.purchase_date, v_ends) + 1)::bigint << 48) + ((width_bucket(c.ended_at, v_ends) + 1)::bigint << 32)
-                   + ((width_bucket(least(c.expires_date, c.ended_at), v_ends) + 1)::bigint << 16)
+            -- From which place on, after which place, from which place in grace, days, kind: 0 of the product's duration, 1 by its days, as
+            -- introductory offers are, 2 a trial, 3 a month of a commitment. In one number, which is quick to hash, and of which the planner
+            -- does not expect as many values as there are charges: so each process groups its share.
+            SELECT ((width_bucket(c.purchase_date, v_ends) + 1)::bigint << 48) + ((width_bucket(c.counted_until, v_ends) + 1)::bigint << 32)
+                   + ((width_bucket(least(c.expires_date, c.counted_until), v_ends) + 1)::bigint << 16)
                    + 4 * greatest(0, least(appstore_reports.days_between(c.period_start, c.expires_date), 16383))
-                   + CASE WHEN c.is_trial THEN 2 WHEN c.is_intro OR c.billing_plan_type = 'MONTHLY' THEN 1 ELSE 0 END AS span,
+                   + CASE WHEN c.is_trial THEN 2 WHEN c.is_intro THEN 1 WHEN c.plan_duration IS NOT NULL THEN 3 ELSE 0 END AS span,
+                   -- The price ends earlier where this was refunded and seats that were added run on.
+                   CASE WHEN c.ended_at < c.counted_until THEN width_bucket(c.ended_at, v_ends) + 1 END AS price_until,
                    c.bundle_id, c.product_id, c.currency, c.running_price AS price, c.is_addition,
                    appstore_reports.dimension(by, NULL, NULL, c.storefront, c.offer_type, c.offer_identifier, c.offer_discount_type,
                                               c.currency) AS detail,
@@ -42,14 +45,17 @@ BEGIN
             WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND c.purchase_date < v_ends[cardinality(v_ends)]
               AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
         ) AS c
-        GROUP BY c.span, c.bundle_id, c.product_id, c.detail, c.currency
+        GROUP BY c.span, c.price_until, c.bundle_id, c.product_id, c.detail, c.currency
     ), charged AS (
-        SELECT g.first, g.after, g.grace, CASE by WHEN 'app' THEN g.bundle_id WHEN 'product' THEN g.product_id ELSE g.detail END AS value,
-               g.currency, g.is_trial, g.n, g.without_price,
-               CASE WHEN NOT g.is_trial THEN g.price * appstore_reports.times_a_month(p.duration, g.is_by_days, g.days) END AS mrr
+        SELECT g.first, g.after, greatest(g.first, coalesce(g.price_until, g.after)) AS price_after, g.grace,
+               CASE by WHEN 'app' THEN g.bundle_id WHEN 'product' THEN g.product_id ELSE g.detail END AS value,
+               g.currency, g.kind = 2 AS is_trial, g.n, g.without_price,
+               CASE WHEN g.kind <> 2
+                    THEN g.price * appstore_reports.times_a_month(CASE g.kind WHEN 3 THEN 'P1M' ELSE p.duration END, g.kind = 1, g.days)
+                    END AS mrr
         FROM (
             SELECT g.*, g.span >> 48 AS first, g.span >> 32 & 65535 AS after, g.span >> 16 & 65535 AS grace,
-                   (g.span >> 2 & 16383)::integer AS days, g.span & 2 <> 0 AS is_trial, g.span & 1 <> 0 AS is_by_days
+                   (g.span >> 2 & 16383)::integer AS days, g.span & 3 AS kind
             FROM grouped AS g
         ) AS g
         LEFT JOIN (
@@ -64,9 +70,10 @@ BEGIN
         UNION ALL
         SELECT g.after, g.value, g.currency, CASE WHEN NOT g.is_trial THEN -g.n ELSE 0 END,
                CASE WHEN NOT g.is_trial THEN -g.without_price ELSE 0 END,
-               CASE WHEN NOT g.is_trial AND g.grace < g.after THEN -g.n ELSE 0 END, CASE WHEN g.is_trial THEN -g.n ELSE 0 END,
-               -g.mrr
+               CASE WHEN NOT g.is_trial AND g.grace < g.after THEN -g.n ELSE 0 END, CASE WHEN g.is_trial THEN -g.n ELSE 0 END, 0
         FROM charged AS g
+        UNION ALL
+        SELECT g.price_after, g.value, g.currency, 0, 0, 0, 0, -g.mrr FROM charged AS g
         UNION ALL
         SELECT greatest(g.grace, g.first), g.value, g.currency, 0, 0, g.n, 0, 0
         FROM charged AS g WHERE g.grace < g.after AND NOT g.is_trial
@@ -81,8 +88,9 @@ BEGIN
         WINDOW key AS (PARTITION BY k.value, k.currency ORDER BY d.place)
     )
     SELECT r.day, r.value, r.currency, r.paid::bigint, r.without_price::bigint, r.in_grace::bigint, r.trials::bigint,
-           round(coalesce(r.mrr, 0) / 1000, 2), appstore_reports.end_of(r.day) >= now()
-    FROM running AS r WHERE r.paid > 0 OR r.trials > 0;
+           round(coalesce(r.mrr, 0) * 0.001, 2), appstore_reports.end_of(r.day) >= now()
+    -- Seats may be added in another currency, or without the offer of the subscription: then they are MRR without a subscription.
+    FROM running AS r WHERE r.paid > 0 OR r.trials > 0 OR r.mrr > 0;
 END
 $$;
 COMMENT ON FUNCTION appstore_reports.levels IS

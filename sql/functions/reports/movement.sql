@@ -16,21 +16,21 @@ BEGIN
     FROM appstore_reports.periods(first_day, last_day, every) AS p;
     RETURN QUERY
     WITH paid AS (
-        SELECT n.purchase_date, n.ended_at, n.is_first_known, (n.renewal_number = 1 OR n.is_trial_conversion) AND NOT n.is_first_known AS is_new,
+        SELECT n.purchase_date, n.counted_until, n.is_first_known, (n.renewal_number = 1 OR n.is_trial_conversion) AND NOT n.is_first_known AS is_new,
                appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
                                           n.offer_discount_type, n.currency) AS value
         FROM appstore_reports.numbered AS n
         WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_addition AND NOT n.is_trial
           AND n.expires_date > n.purchase_date
           AND n.purchase_date < now() -- Apple charges up to a day ahead
-          AND least(n.purchase_date, n.ended_at) < v_to AND greatest(n.purchase_date, n.ended_at) >= v_from
+          AND least(n.purchase_date, n.counted_until) < v_to AND greatest(n.purchase_date, n.counted_until) >= v_from
     ), happened AS (
         SELECT date_trunc(every, v.at)::date AS period, p.value, sum(v.began) AS began, sum(v.found) AS found, sum(v.renewed) AS renewed,
                sum(v.ended) AS ended
         FROM paid AS p
         CROSS JOIN LATERAL (VALUES (p.purchase_date, p.is_new::integer, p.is_first_known::integer,
                                     (NOT p.is_new AND NOT p.is_first_known)::integer, 0),
-                                   (p.ended_at, 0, 0, 0, 1)) AS v (at, began, found, renewed, ended)
+                                   (p.counted_until, 0, 0, 0, 1)) AS v (at, began, found, renewed, ended)
         WHERE v.at <= now()
         GROUP BY date_trunc(every, v.at)::date, p.value
     )

@@ -11,14 +11,16 @@ DECLARE
 BEGIN
     PERFORM appstore_reports.check_arguments(by, every);
     RETURN QUERY
-    SELECT s.period, s.value, s.currency, s.n, s.refunded, round(s.refunded::numeric / s.n, 6), round(s.gross / 1000, 2),
-           round(s.lost / 100000000, 2), round(s.gross / 1000 - s.lost / 100000000, 2), r.next > now()
+    SELECT s.period, s.value, s.currency, s.n, s.refunded, round(s.refunded::numeric / s.n, 6), round(s.gross * 0.001, 2),
+           round(s.lost * 0.00000001, 2), round(s.gross * 0.001 - s.lost * 0.00000001, 2), r.next > now()
     FROM (
         SELECT date_trunc(every, c.purchase_date)::date AS period,
                appstore_reports.dimension(by, c.bundle_id, c.product_id, c.storefront, c.offer_type, c.offer_identifier,
                                           c.offer_discount_type, c.currency) AS value,
-               c.currency, count(*) AS n, count(*) FILTER (WHERE c.refunded_at IS NOT NULL OR c.refunded_percentage > 0) AS refunded, coalesce(sum(c.price), 0) AS gross,
-               coalesce(sum(c.price * c.refunded_percentage), 0) AS lost
+               c.currency, count(*) AS n, count(*) FILTER (WHERE c.refunded_at IS NOT NULL OR c.refunded_percentage > 0) AS refunded,
+               coalesce(sum(c.price), 0) AS gross,
+               coalesce(sum(CASE WHEN c.refunded_at IS NOT NULL THEN c.price::numeric * c.refunded_percentage
+                                 WHEN c.refunded_percentage > 0 THEN (c.price - c.running_price) * 100000.0 END), 0) AS lost
         FROM appstore_reports.charges AS c
         WHERE c.environment = v_environment AND c.is_purchased AND NOT c.is_trial AND c.price IS DISTINCT FROM 0
           AND c.purchase_date >= date_trunc(every, first_day::timestamp)

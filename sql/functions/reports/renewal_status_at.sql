@@ -22,23 +22,23 @@ BEGIN
                     ELSE 'set_to_renew' END AS status
         FROM appstore_reports.charges AS c
         LEFT JOIN LATERAL (
-            -- Apple charges a renewal up to a day before the period begins, and the customer may turn renewal off in between.
             SELECT e.kind FROM appstore.effect_log AS e
             WHERE e.original_transaction_id = c.original_transaction_id AND e.environment = c.environment
               AND e.kind IN ('will_renew', 'will_not_renew')
-              AND e.occurred_at >= c.committed_at - CASE WHEN c.transaction_reason = 'RENEWAL' THEN interval '24 hours' ELSE '0' END
-              AND e.occurred_at < v_end
+              AND e.occurred_at >= c.committed_at AND e.occurred_at < v_end
             ORDER BY e.occurred_at DESC, e.kind DESC
             LIMIT 1
         ) AS e ON true
-        -- Without such an effect, what the register of the current period says, if it said so by then.
+        -- Without such an effect, what the register of the current period says, if it said so by then. The contract names one of the period's
+        -- charges, which may be seats that were added.
         LEFT JOIN LATERAL (
             SELECT m.will_renew AND m.commitment_will_renew IS NOT FALSE AS will_renew FROM appstore.contracts AS m
             WHERE m.original_transaction_id = c.original_transaction_id AND m.environment = c.environment
-              AND m.current_transaction_id = c.transaction_id AND m.renewal_signed_date < v_end OFFSET 0
+              AND (m.current_transaction_id = c.transaction_id OR m.product_id = c.product_id AND m.current_period_end = c.expires_date)
+              AND m.renewal_signed_date < v_end OFFSET 0
         ) AS m ON true
         WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_addition AND NOT c.is_trial
-          AND c.purchase_date < v_end AND c.ended_at >= v_end
+          AND c.purchase_date < v_end AND c.counted_until >= v_end
           AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
     ) AS s
     GROUP BY s.value, s.status

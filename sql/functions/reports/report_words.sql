@@ -49,7 +49,7 @@ RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION appstore_reports.times_a_month IS
     'By what the price of a period is multiplied for MRR: by the duration of the product, or by the days of the period where that is unknown or '
-    'the price is for these days: of an introductory offer, and of a month of a yearly commitment.';
+    'it is an introductory offer.';
 
 CREATE OR REPLACE FUNCTION appstore_reports.end_of(day date) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT least((day + 1)::timestamp AT TIME ZONE 'UTC', now())

@@ -13,24 +13,24 @@ BEGIN
     PERFORM appstore_reports.check_arguments(NULL, unit);
     RETURN QUERY
     WITH paid AS ( -- 1. charges of the standard price: a cohort begins with the first of them
-        SELECT c.bundle_id, c.product_id, c.original_transaction_id, c.purchase_date::date AS day, c.refunded_at,
+        SELECT c.bundle_id, c.product_id, c.plan_duration, c.original_transaction_id, c.purchase_date::date AS day, c.is_refunded,
                min(c.purchase_date::date) OVER subscription AS began,
                max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length,
-               bool_or(c.is_first_known) OVER subscription AS is_cut,
-               bool_or(c.billing_plan_type = 'MONTHLY') OVER subscription AS is_monthly
+               bool_or(c.is_first_known) OVER subscription AS is_cut
         FROM appstore_reports.numbered AS c
         WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_addition AND NOT c.is_trial
           AND NOT c.is_intro
           AND c.expires_date IS NOT NULL AND c.purchase_date < now() AND c.product_id = coalesce(product, c.product_id)
-        WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.original_transaction_id)
-    ), timed AS ( -- 2. with the duration of the product, which a commitment pays by the month, else that of the subscription's longest period
-        SELECT p.*, CASE coalesce(CASE WHEN p.is_monthly THEN 'P1M' ELSE d.duration END, '') WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
+        WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.plan_duration, c.original_transaction_id)
+    ), timed AS ( -- 2. with the duration of the plan or the product, else that of the subscription's longest period
+        SELECT p.*, CASE coalesce(p.plan_duration, d.duration, '')
+                    WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
                     WHEN '' THEN CASE WHEN p.length BETWEEN 0 AND 1 THEN 'P1D' WHEN p.length = 3 THEN 'P3D'
                                       WHEN p.length BETWEEN 6 AND 8 THEN 'P1W' WHEN p.length BETWEEN 12 AND 16 THEN 'P2W'
                                       WHEN p.length BETWEEN 27 AND 37 THEN 'P1M' WHEN p.length BETWEEN 58 AND 62 THEN 'P2M'
                                       WHEN p.length BETWEEN 88 AND 95 THEN 'P3M' WHEN p.length BETWEEN 179 AND 185 THEN 'P6M'
                                       WHEN p.length BETWEEN 363 AND 375 THEN 'P1Y' END
-                    WHEN 'P1M' THEN 'P1M' ELSE d.duration END AS duration
+                    ELSE coalesce(p.plan_duration, d.duration) END AS duration
         FROM paid AS p
         LEFT JOIN (
             SELECT q.product_id, q.bundle_id, max(q.duration) AS duration FROM appstore.products AS q GROUP BY q.product_id, q.bundle_id
@@ -39,7 +39,7 @@ BEGIN
           AND (last_day IS NULL OR date_trunc(unit, p.began::timestamp) <= last_day)
     ), placed AS ( -- 3. each subscription in the periods that it paid
         SELECT t.bundle_id, t.product_id, t.duration, date_trunc(unit, t.began::timestamp)::date AS cohort, t.original_transaction_id,
-               round((t.day - t.began) / l.days)::integer AS place, l.days, bool_and(t.refunded_at IS NOT NULL) AS is_refunded
+               round((t.day - t.began) / l.days)::integer AS place, l.days, bool_and(t.is_refunded) AS is_refunded
         FROM timed AS t
         JOIN (VALUES ('P1D', 1.0), ('P3D', 3), ('P1W', 7), ('P2W', 14), ('P1M', 30.4375), ('P2M', 60.875), ('P3M', 91.3125),
                      ('P6M', 182.625), ('P1Y', 365.25)) AS l (duration, days) ON l.duration = t.duration
@@ -69,6 +69,6 @@ END
 $$;
 COMMENT ON FUNCTION appstore_reports.retention IS
     'Cohorts by the unit (day, week, month, quarter, year) of the first paid charge of a product, without trials and introductory offers, and how '
-    'many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product begins another '
-    'cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. Subscriptions whose beginning is '
-    'not known are left out. product null for all.';
+    'many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product, or of its '
+    'payment by the year or by the month, begins another cohort, a refunded period is not retained, and a customer who returns is. Always of the '
+    'size of the cohort. Subscriptions whose beginning is not known are left out. product null for all.';

@@ -17,7 +17,7 @@ BEGIN
                                           n.offer_discount_type, n.currency) AS value,
                n.next_is_trial IS FALSE AND NOT n.next_is_refunded AS is_converted,
                n.next_is_trial IS FALSE AND n.next_is_refunded AS is_refunded,
-               n.next_is_trial IS NULL AND appstore.is_active(now(), n.ended_at) AS is_open,
+               n.next_is_trial IS NULL AND appstore.is_active(now(), n.counted_until) AS is_open,
                n.original_transaction_id
         FROM appstore_reports.numbered AS n
         WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND n.is_trial AND NOT n.is_addition
@@ -36,4 +36,5 @@ END
 $$;
 COMMENT ON FUNCTION appstore_reports.trials IS
     'Free trials by the period in which they began, and how many became paid: converted have a paid charge as their next one, however late, '
-    'refunded one that was refunded since, pending have not ended and will renew. All others were abandoned. A period is incomplete until its last trial ended.';
+    'refunded one that was refunded since, pending have not ended and will renew. All others were abandoned. A period is incomplete until its '
+    'last trial ended.';

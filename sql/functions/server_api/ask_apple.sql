@@ -28,7 +28,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.set_app_account_token IS
-    'Sets the appAccountToken of a purchase and of its later renewals at Apple, and returns the call. Not for what a family member shares.';
+    'Sets the appAccountToken of a purchase and of its later renewals at Apple, and returns the call. Not for what is shared or assigned.';
 
 CREATE OR REPLACE FUNCTION appstore.finish_transaction(
     transaction_id text, bundle_id text DEFAULT NULL, environment appstore.environment DEFAULT NULL) RETURNS bigint

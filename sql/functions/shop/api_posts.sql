@@ -24,6 +24,15 @@ $$;
 COMMENT ON FUNCTION appstore.api_submit_transaction IS
     'Stores a transaction that a client posted, and returns the id of its event. Verb transactions:submit.';
 
+CREATE OR REPLACE FUNCTION appstore.api_submit_app_transaction(key_hash bytea, body bytea) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN appstore.store_post(key_hash, 'transactions:submit', 'client_app_transaction', body);
+END
+$$;
+COMMENT ON FUNCTION appstore.api_submit_app_transaction IS
+    'Stores an app transaction that a client posted, and returns the id of its event. Verb transactions:submit.';
+
 CREATE OR REPLACE FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -48,7 +57,7 @@ BEGIN
     FROM (SELECT api_event.event_id AS event_id) AS asked
     LEFT JOIN appstore.inbox AS i ON i.event_id = asked.event_id
     LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
-    WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
+    WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_app_transaction', 'client_receipt')
       AND CASE
               -- A caller that waits for the outcome polls often: the body is read only once there is an outcome.
               WHEN o.event_id IS NULL AND NOT api_event.with_submission THEN true

@@ -7,7 +7,7 @@ SELECT coalesce(m.user_id, n.original_transaction_id) AS rc_original_app_user_id
        CASE WHEN n.storefront IS NOT NULL THEN 'from_sdk' END AS country_source,
        n.product_id AS product_identifier,
        NULL::text AS product_display_name,
-       CASE WHEN n.billing_plan_type = 'MONTHLY' THEN 'P1M' ELSE p.duration END AS product_duration,
+       coalesce(n.plan_duration, p.duration) AS product_duration,
        n.purchase_date AT TIME ZONE 'UTC' AS start_time,
        CASE WHEN n.is_subscription THEN n.expires_date AT TIME ZONE 'UTC' END AS end_time,
        n.grace_ends_at AT TIME ZONE 'UTC' AS grace_period_end_time,
@@ -80,7 +80,7 @@ COMMENT ON COLUMN appstore_reports.transactions.country_source IS 'from_sdk wher
 COMMENT ON COLUMN appstore_reports.transactions.product_identifier IS 'The product.';
 COMMENT ON COLUMN appstore_reports.transactions.product_display_name IS 'Always null.';
 COMMENT ON COLUMN appstore_reports.transactions.product_duration IS
-    'The duration in appstore.products; null where no row of the product has one.';
+    'P1M for a month of a yearly commitment, else the duration in appstore.products; null where no row of the product has one.';
 COMMENT ON COLUMN appstore_reports.transactions.start_time IS 'purchaseDate.';
 COMMENT ON COLUMN appstore_reports.transactions.end_time IS 'expiresDate of a subscription.';
 COMMENT ON COLUMN appstore_reports.transactions.grace_period_end_time IS

@@ -15,9 +15,11 @@ struct AttentionPage: ConsolePage {
             Statement.consoleUnmatched(environment: context.environment, limit: limit),
             Statement.consoleConsumption(environment: context.environment, limit: limit),
             Statement.consoleEndpoints(),
+            Statement.consoleExternalPurchaseTokens(environment: context.environment, limit: limit),
         ])
         let (failed, unmatched) = (try failedRows(rows[0], context), try unmatchedRows(rows[1], context))
         let (consumption, endpoints) = (try consumptionRows(rows[2], context), try EndpointTroubles(rows[3]))
+        let tokens = try tokenRows(rows[4], context)
         let environment = context.environment
         return .page(
             Page(
@@ -30,6 +32,7 @@ struct AttentionPage: ConsolePage {
                         SELECT * FROM appstore.consumption_requests WHERE environment = \(environment) AND state IN ('waiting', 'refused') \
                         AND due_at > now() ORDER BY due_at LIMIT 20
                         """,
+                        "SELECT * FROM appstore.external_purchase_tokens_due WHERE environment = \(environment) LIMIT 20",
                         "SELECT * FROM appstore.endpoint_status WHERE state <> 'enabled' OR breaker <> 'closed' OR given_up > 0",
                     ],
                     commands: ["appstore-inbox consumption list", "appstore-inbox endpoint list", "appstore-inbox doctor"]
@@ -68,6 +71,16 @@ struct AttentionPage: ConsolePage {
                     ],
                     rows: Array(consumption.prefix(Self.limit)),
                     empty: "No request waits."
+                )
+                h2 { "External purchase tokens (\(shown(tokens.count)))" }
+                dataTable(
+                    caption: "Tokens for purchases outside the App Store in \(environment) to report to Apple within two days",
+                    columns: [
+                        Column("Token"), Column("App"), Column("Type"), Column("Report by"), Column("Apple said last"),
+                        Column("Event", .number),
+                    ],
+                    rows: Array(tokens.prefix(Self.limit)),
+                    empty: "No token is due."
                 )
                 h2 { "Endpoints (\(endpoints.troubles.count))" }
                 endpointTable(endpoints, context)
@@ -117,6 +130,21 @@ struct AttentionPage: ConsolePage {
                 left < .seconds(7200) && isExpected ? badge(.bad, gap(left)) : .text(gap(left)), .text(try row.decode("state")),
                 try user(row, "user_id", context), identifier(try row.decode("product_id", as: String?.self)?.shortened),
                 .text(try row.decode("reason", as: String?.self)?.shortened ?? "–"),
+            ]
+        }
+    }
+
+    private func tokenRows(_ rows: Rows, _ context: ConsoleContext) throws -> [[Markup]] {
+        let now = PostgresTimestamp.now
+        return try rows.map { row in
+            let (due, id): (PostgresTimestamp, Int64) = (try row.decode("report_by"), try row.decode("last_event_id"))
+            let subtype = try row.decode("subtype", as: String?.self) ?? "–"
+            return [
+                identifier(try row.decode("external_purchase_id", as: String.self).shortened),
+                identifier(try row.decode("bundle_id", as: String.self).shortened),
+                .text(try row.decode("token_type", as: String?.self)?.shortened ?? "–"), timeOf(due),
+                gap(from: now, to: due) < .zero ? badge(.bad, subtype.shortened) : .text(subtype.shortened),
+                Markup { a(.href(context.url("events", "\(id)"))) { "\(id)" } },
             ]
         }
     }

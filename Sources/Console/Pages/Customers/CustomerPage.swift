@@ -143,6 +143,19 @@ struct CustomerPage: ConsolePage {
                     },
                 ]
             )
+            if !document.rows("app_transactions").isEmpty {
+                documentTable(
+                    "First downloads of the app",
+                    document.rows("app_transactions"),
+                    limit: Self.rows,
+                    empty: "None.",
+                    [
+                        .text("app", "bundle_id"), .text("version", "original_application_version"), .text("platform", "original_platform"),
+                        .time("downloaded", "original_purchase_date"), .time("taken back", "revocation_date"),
+                        .identifier("app transaction", "app_transaction_id"),
+                    ]
+                )
+            }
             documentTable(
                 "Owner and claims, of each contract the one that decides first",
                 claims,

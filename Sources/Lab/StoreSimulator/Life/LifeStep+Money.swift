@@ -48,5 +48,5 @@ extension CustomerLife {
 
 extension SimulatedTransaction {
     /// Whether it was paid and not refunded.
-    var isRefundable: Bool { revocation == nil && !isUpgraded && price != nil && ownership == .purchased }
+    package var isRefundable: Bool { revocation == nil && !isUpgraded && price != nil && ownership == .purchased }
 }

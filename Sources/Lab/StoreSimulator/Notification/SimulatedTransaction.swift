@@ -28,6 +28,8 @@ package struct SimulatedTransaction: Hashable, Sendable {
     package var upgradedAt: Timestamp?
     package var appTransactionID: String
     package var advancedCommerce: AdvancedCommerceDetails?
+    /// The contract before its migration to the Advanced Commerce API (appstoreservernotifications/previousoriginaltransactionid).
+    package var previousOriginalTransactionID: String?
     /// Nil unless it is a multiseat purchase.
     package var seats: SimulatedSeats?
     /// Whether seats were added, so that several transactions are its period: additionalTransactionReason.
@@ -101,5 +103,6 @@ package struct SimulatedTransaction: Hashable, Sendable {
         json.add("commitmentInfo", commitment?.payload)
         json.add("multiSeatInfo", seats?.payload)
         if hasSeatAddition { json.add("additionalTransactionReason", "SEAT_ADDITION") }
+        json.add("previousOriginalTransactionId", previousOriginalTransactionID)
     }
 }

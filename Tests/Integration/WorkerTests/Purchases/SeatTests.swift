@@ -113,6 +113,61 @@ struct SeatTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `the money of a refunded part ends then, and the subscription with the last part`(sharesLineItem: Bool) async throws {
+        try await WorkerScene.with { scene in
+            let addition = Self.addition.with { if sharesLineItem { $0.transaction.webOrderLineItemID = "51000" } }
+            try await scene.post(Self.group.added().signed(onDay: -2.9), by: "anna")
+            try await scene.post(addition, by: "anna")
+            try await scene.notify(.refund, of: Self.group.added().refunded(onDay: -0.1).with { $0.status = .active })
+            #expect(try await scene.revenue(daysAgo: 1) == ["1 27.93"])
+            #expect(try await scene.revenue() == ["1 7.98"])
+            #expect(try await scene.moved() == ["1 0 0"])
+            #expect(try await scene.refunds() == ["2 1 7.98"])
+        }
+    }
+
+    @Test func `a restored copy of a part is not paid again`() async throws {
+        try await WorkerScene.with { scene in
+            let addition = Self.addition.with { $0.transaction.webOrderLineItemID = "51000" }
+            let copy = Self.group.added().with {
+                ($0.transaction.transactionID, $0.transaction.originalTransactionID) = ("1002", "1000")
+                $0.renewal?.originalTransactionID = "1000"
+            }
+            for sale in [Self.group.added(), addition, copy] { try await scene.post(sale.signed(onDay: -2.9), by: "anna") }
+            #expect(try await scene.revenue() == ["1 27.93"])
+            #expect(try await scene.refunds() == ["2 0 27.93"])
+        }
+    }
+
+    /// Apple tells of the failed renewal with one of the transactions.
+    @Test(arguments: [true, false], [true, false])
+    func `a grace period is of all parts`(isOfAddition: Bool, sharesLineItem: Bool) async throws {
+        try await WorkerScene.with { scene in
+            let group = Sale("1000", onDay: -35, until: -5, price: 3990).seats(.init(price: 3990, quantity: 5)).added()
+            let addition = Sale("1001", of: "1000", onDay: -30, until: -5, price: 3990).seats(.init(price: 3990, quantity: 2)).added()
+                .with { if sharesLineItem { $0.transaction.webOrderLineItemID = "51000" } }
+            for part in [group, addition] { try await scene.post(part, by: "anna") }
+            let failed = (isOfAddition ? addition : group).signed(onDay: -5).with {
+                $0.status = .billingGracePeriod
+                $0.renewal?.gracePeriodExpiresDate = Sale.day(11)
+            }
+            try await scene.notify(.didFailToRenew, .gracePeriod, of: failed)
+            #expect(try await scene.revenue() == ["1 27.93"])
+            #expect(try await scene.renewals() == ["billing_issue 1"])
+            #expect(try await scene.moved() == ["1 0 0"])
+        }
+    }
+
+    @Test func `what a customer chose of renewal stays when seats are added`() async throws {
+        try await WorkerScene.with { scene in
+            for part in [Self.group, Self.group.added().signed(onDay: -2.9), Self.addition] {
+                try await scene.notify(.subscribed, of: part.with { $0.renewal?.autoRenews = false })
+                #expect(try await scene.renewals() == ["set_to_cancel 1"])
+            }
+        }
+    }
+
     @Test func `refunded seats take money and no access`() async throws {
         try await WorkerScene.with { scene in
             try await scene.post(Self.group, by: "anna")
@@ -193,6 +248,16 @@ extension WorkerScene {
     /// `subscriptions mrr` of now.
     fileprivate func revenue() async throws -> [String] {
         try await database.lines("SELECT concat_ws(' ', subscriptions, mrr) FROM appstore_reports.mrr()")
+    }
+
+    /// `subscriptions mrr` at the end of a day.
+    fileprivate func revenue(daysAgo days: Int32) async throws -> [String] {
+        try await database.lines("SELECT concat_ws(' ', subscriptions, mrr) FROM appstore_reports.mrr(current_date - \(days))")
+    }
+
+    /// `status subscriptions` of now.
+    fileprivate func renewals() async throws -> [String] {
+        try await database.lines("SELECT concat_ws(' ', status, subscriptions) FROM appstore_reports.renewal_status_at()")
     }
 
     /// `transaction ownership` of each charge in reports.

@@ -63,7 +63,7 @@ extension HistoryGenerator {
         switch subscription.phase {
         case .active where subscription.autoRenews && !subscription.awaitsConsent && oneIn(6):
             return try life.failToRenew(withGracePeriod: true)
-        case .gracePeriod where subscription.current.price != nil && subscription.current.revocation == nil && oneIn(2):
+        case .gracePeriod where subscription.current.isRefundable && oneIn(2):
             return try life.refund()
         default:
             return nil

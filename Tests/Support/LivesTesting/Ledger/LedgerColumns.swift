@@ -42,6 +42,7 @@ package enum LedgerColumns {
         Column("currency", "currency", isLasting: true),
         Column("price", "price", isLasting: true),
         Column("app_transaction_id", "appTransactionId", isLasting: true),
+        Column("previous_original_transaction_id", "previousOriginalTransactionId", isLasting: true),
         // Only a JWS has the extent of a refund.
         Column("revocation_type", "revocationType"),
         Column("revocation_percentage", "revocationPercentage"),

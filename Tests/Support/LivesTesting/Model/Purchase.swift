@@ -33,11 +33,17 @@ struct Purchase {
     var givesAccess: Bool { first.givesAccess }
     var purchaseDate: Int64 { first.purchaseDate }
     var expiresDate: Int64? { newest.expiresDate }
-    /// Those that count together: the first one, and seats that were added.
-    var parts: [Charge] { charges.filter { $0.id == first.id || $0.isOfAdditions } }
-    /// Of several parts only when all are revoked.
+    /// Those that count together: the first one, and seats that were added. Another transaction of the same instant is a copy.
+    var parts: [Charge] {
+        charges.filter { charge in
+            charge.id == first.id || charge.isOfAdditions && charges.first { $0.purchaseDate == charge.purchaseDate }?.id == charge.id
+        }
+    }
+    /// Of several parts when the last of them ends.
     var revocationDate: Int64? {
-        parts.count > 1 && parts.contains { $0.revocationDate == nil } ? nil : newest.revocationDate
+        guard parts.count > 1 else { return newest.revocationDate }
+        let dates = parts.compactMap(\.revocationDate)
+        return dates.count == parts.count ? dates.max() : nil
     }
     var quantity: Int64? { parts.compactMap(\.quantity).isEmpty ? nil : parts.compactMap(\.quantity).reduce(0, +) }
     var price: Int64? {

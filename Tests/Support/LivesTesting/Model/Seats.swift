@@ -52,7 +52,10 @@ struct GroupSeats {
                 && charge.purchaseDate < end && charge.expiresDate.map { $0 > current.purchaseDate } ?? false
                 && (charge.isOfAdditions || current.parts.contains(where: \.isOfAdditions) && !charge.isLater(among: charges))
         }
-        let all = ([current.first] + others).sorted(by: Charge.isEarlier)
+        // Another transaction of one purchase with the same date is a copy.
+        let all = ([current.first] + others).sorted(by: Charge.isEarlier).reduce(into: [Charge]()) { parts, charge in
+            if !parts.contains(where: { $0.period == charge.period && $0.purchaseDate == charge.purchaseDate }) { parts.append(charge) }
+        }
         for charge in all {
             bought += charge.quantity ?? 0
             revoked += charge.revokedSeats ?? 0

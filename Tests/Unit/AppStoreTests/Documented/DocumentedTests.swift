@@ -137,6 +137,7 @@ struct DocumentedTests {
             "AdvancedCommerceTransactionNotSupportedError", "ConsumptionPercentageOutOfRangeError",
             "UndeliveredConsumptionPercentageNonZeroError", "NoAvailableSeatsError", "SeatClaimIdNotFoundError",
             "AppTransactionIdNotFoundError", "BundleTransactionIdNotSupportedError", "BadRequestTransactionIdNotOtidError",
+            "TransactionNotDevManagedGroupError",
             "BadRequestTransactionIdNotSupportedForFamilySharingError", "InvalidProductIdError",
         ].map { ($0, "no page shows its number") }
     )

@@ -87,7 +87,7 @@ import Testing
         // Statistics of the database that were never read.
         let collected =
             MetricCatalogue.inbox + MetricCatalogue.storage + MetricCatalogue.endpoints + MetricCatalogue.revocation
-            + MetricCatalogue.reconcile + MetricCatalogue.unknownValues
+            + MetricCatalogue.reconcile + MetricCatalogue.unknownValues + MetricCatalogue.externalPurchaseTokens
         let unread = Set(collected.map(\.name)).subtracting(["appstore_inbox_statistics_up"])
             .subtracting(lazy)
             .union(["appstore_inbox_outbox_open_calls", "appstore_inbox_outbox_oldest_call_timestamp_seconds"])

@@ -1,4 +1,4 @@
--- An installation of version 15 of the schema, without events, by deploy/schema --release. It needs the roles of roles.sql.
+-- An installation of version 17 of the schema, without events, by deploy/schema --release. It needs the roles of roles.sql.
 --
 -- PostgreSQL database dump
 --
@@ -109,14 +109,17 @@ CREATE TYPE appstore.entitlement AS (
 	in_grace boolean,
 	will_renew boolean,
 	original_transaction_id text COLLATE pg_catalog."C",
-	bundle_id text COLLATE pg_catalog."C"
+	bundle_id text COLLATE pg_catalog."C",
+	seats jsonb,
+	commitment_until timestamp with time zone,
+	commitment_will_renew boolean
 );
 
 
 ALTER TYPE appstore.entitlement OWNER TO appstore_owner;
 
 
-COMMENT ON TYPE appstore.entitlement IS 'What a user may use at an instant. why is active, grace_period, leeway, or how it ended (entitlement_terms.why_ended); will_renew is null while it is unknown; until is infinity for an entitlement that does not end.';
+COMMENT ON TYPE appstore.entitlement IS 'What a user may use at an instant. why is active, grace_period, leeway, or how it ended (entitlement_terms.why_ended); will_renew is null while it is unknown; until is infinity for an entitlement that does not end; seats is what appstore.seats_of returns.';
 
 
 
@@ -796,6 +799,35 @@ COMMENT ON FUNCTION appstore.api_answer_consumption(key_hash bytea, environment 
 
 
 
+CREATE FUNCTION appstore.api_app_transactions(key_hash bytea, environment appstore.environment, user_id text) RETURNS TABLE(app_transaction_id text, bundle_id text, original_application_version text, application_version text, original_purchase_date timestamp with time zone, original_platform text, preorder_date timestamp with time zone, store_type text, revocation_date timestamp with time zone, signed_date timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_key appstore.api_keys := appstore.authorize(key_hash, '{entitlements:read,transactions:submit}', ARRAY[api_app_transactions.environment]);
+BEGIN
+    RETURN QUERY
+    SELECT a.app_transaction_id, a.bundle_id, a.original_application_version, a.application_version, a.original_purchase_date,
+           a.original_platform, a.preorder_date, a.store_type, a.revocation_date, a.signed_date
+    FROM appstore.user_app_transactions AS a
+    WHERE a.user_id = api_app_transactions.user_id AND a.environment = api_app_transactions.environment
+      AND (v_key.bundle_ids IS NULL OR a.bundle_id = ANY (v_key.bundle_ids))
+    ORDER BY a.original_purchase_date, a.app_transaction_id;
+END
+$$;
+
+
+ALTER FUNCTION appstore.api_app_transactions(key_hash bytea, environment appstore.environment, user_id text) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.api_app_transactions(key_hash bytea, environment appstore.environment, user_id text) IS 'A user''s downloads of the apps of the key, the oldest first. Verb entitlements:read; transactions:submit suffices as well, since the answer to a post contains them.';
+
+
+
 CREATE FUNCTION appstore.api_call(key_hash bytea, call_id bigint) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -916,7 +948,7 @@ COMMENT ON FUNCTION appstore.api_create_order(key_hash bytea, user_id text, prod
 
 
 
-CREATE FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text) RETURNS TABLE(product_id text, entitlement text, active boolean, ends_at timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text)
+CREATE FUNCTION appstore.api_entitlements(key_hash bytea, environment appstore.environment, user_id text) RETURNS TABLE(product_id text, entitlement text, active boolean, ends_at timestamp with time zone, why text, in_grace boolean, will_renew boolean, original_transaction_id text, bundle_id text, seats jsonb, commitment_until timestamp with time zone, commitment_will_renew boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -931,7 +963,7 @@ BEGIN
     -- statement_timestamp(): with the volatile clock_timestamp() entitlements_at is not inlined, and reads the contracts of all users.
     RETURN QUERY
     SELECT e.product_id, e.entitlement, e.active, CASE WHEN isfinite(e.until) THEN e.until END, e.why, e.in_grace, e.will_renew,
-           e.original_transaction_id, e.bundle_id
+           e.original_transaction_id, e.bundle_id, e.seats, e.commitment_until, e.commitment_will_renew
     FROM appstore.entitlements_at(statement_timestamp()) AS e
     WHERE e.environment = api_entitlements.environment AND e.user_id = api_entitlements.user_id
       AND (v_key.bundle_ids IS NULL OR e.bundle_id = ANY (v_key.bundle_ids))
@@ -964,7 +996,7 @@ BEGIN
     FROM (SELECT api_event.event_id AS event_id) AS asked
     LEFT JOIN appstore.inbox AS i ON i.event_id = asked.event_id
     LEFT JOIN appstore.outcomes AS o ON o.event_id = asked.event_id
-    WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_receipt')
+    WHERE coalesce(o.source, i.source) IN ('client_transaction', 'client_app_transaction', 'client_receipt')
       AND CASE
               -- A caller that waits for the outcome polls often: the body is read only once there is an outcome.
               WHEN o.event_id IS NULL AND NOT api_event.with_submission THEN true
@@ -1357,6 +1389,23 @@ COMMENT ON FUNCTION appstore.api_set_user_token(key_hash bytea, token uuid, user
 
 
 
+CREATE FUNCTION appstore.api_submit_app_transaction(key_hash bytea, body bytea) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN appstore.store_post(key_hash, 'transactions:submit', 'client_app_transaction', body);
+END
+$$;
+
+
+ALTER FUNCTION appstore.api_submit_app_transaction(key_hash bytea, body bytea) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.api_submit_app_transaction(key_hash bytea, body bytea) IS 'Stores an app transaction that a client posted, and returns the id of its event. Verb transactions:submit.';
+
+
+
 CREATE FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1391,7 +1440,7 @@ COMMENT ON FUNCTION appstore.api_submit_transaction(key_hash bytea, body bytea) 
 
 
 
-CREATE FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text)
+CREATE FUNCTION appstore.api_subscription(key_hash bytea, environment appstore.environment, original_transaction_id text) RETURNS TABLE(user_id text, bundle_id text, product_id text, product_type text, status integer, active boolean, ends_at timestamp with time zone, will_renew boolean, renews_as text, expiration_intent integer, in_billing_retry boolean, grace_ends_at timestamp with time zone, started_at timestamp with time zone, period_started_at timestamp with time zone, period_ends_at timestamp with time zone, revoked_at timestamp with time zone, transaction_id text, seats jsonb, commitment_until timestamp with time zone, commitment_payments_left integer, commitment_will_renew boolean, commitment_price bigint, currency text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1411,7 +1460,9 @@ BEGIN
            CASE WHEN is_v1 THEN l.expiration_intent ELSE m.expiration_intent END,
            CASE WHEN is_v1 THEN l.is_in_billing_retry_period ELSE m.is_in_billing_retry_period END,
            CASE WHEN is_v1 THEN l.grace_period_expires_date ELSE m.grace_period_expires_date END,
-           m.started_at, m.current_period_start, m.current_period_end, m.revoked_at, m.current_transaction_id
+           m.started_at, m.current_period_start, m.current_period_end, m.revoked_at, m.current_transaction_id,
+           appstore.seats_of(m, c.multi_seat_info), m.commitment_until, m.commitment_payments_left, m.commitment_will_renew,
+           (c.commitment_info ->> 'commitmentPrice')::bigint, c.currency
     FROM appstore.contracts AS m
     LEFT JOIN LATERAL (
         SELECT r.* FROM appstore.v1_renewals AS r
@@ -1420,7 +1471,7 @@ BEGIN
     CROSS JOIN LATERAL appstore.v1_counts(m, l) AS is_v1
     CROSS JOIN LATERAL (SELECT s.leeway FROM appstore.access_settings AS s WHERE s.is_only OFFSET 0) AS s
     LEFT JOIN LATERAL (
-        SELECT t.is_upgraded FROM appstore.transactions AS t
+        SELECT t.is_upgraded, t.multi_seat_info, t.commitment_info, t.currency FROM appstore.transactions AS t
         WHERE t.transaction_id = m.current_transaction_id AND t.environment = m.environment OFFSET 0
     ) AS c ON true
     WHERE m.original_transaction_id = api_subscription.original_transaction_id AND m.environment = api_subscription.environment
@@ -1495,6 +1546,39 @@ ALTER FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) OWNER
 
 
 COMMENT ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) IS 'Withdraws a consent as withdraw_consent does; false where none is in force and no answer waits. Verb consents:write.';
+
+
+
+CREATE FUNCTION appstore.app_transaction_user(p_environment appstore.environment, p_app_transaction_id text) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    RETURN coalesce(
+        (SELECT a.user_id FROM appstore.app_transactions AS a
+         WHERE a.app_transaction_id = p_app_transaction_id AND a.environment = p_environment),
+        (SELECT owner.user_id
+         FROM appstore.transactions AS t
+         LEFT JOIN LATERAL appstore.order_user(t.environment, t.order_no, t.period_no, t.original_transaction_id, t.purchase_date,
+                                               t.is_later_copy) AS o ON true
+         LEFT JOIN LATERAL (
+             SELECT m.user_id FROM appstore.contracts AS m
+             WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = t.environment OFFSET 0
+         ) AS m ON true
+         CROSS JOIN LATERAL (SELECT appstore.owner_of(o.user_id, m.user_id) AS user_id) AS owner
+         WHERE t.app_transaction_id = p_app_transaction_id AND t.environment = p_environment AND owner.user_id IS NOT NULL
+         ORDER BY t.purchase_date DESC, length(t.transaction_id) DESC, t.transaction_id DESC LIMIT 1));
+END
+$$;
+
+
+ALTER FUNCTION appstore.app_transaction_user(p_environment appstore.environment, p_app_transaction_id text) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.app_transaction_user(p_environment appstore.environment, p_app_transaction_id text) IS 'Whose a download of an app is: the user whose app posted it first, else the owner of the Apple Account''s latest purchase that has one; null where neither is known.';
 
 
 
@@ -2832,6 +2916,179 @@ COMMENT ON FUNCTION appstore.close_history_window(p_window_id bigint) IS 'Closes
 
 
 
+CREATE TABLE appstore.contracts (
+    environment appstore.environment NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    renewal_status integer,
+    renewal_product_id text COLLATE pg_catalog."C",
+    auto_renew_product_id text COLLATE pg_catalog."C",
+    auto_renew_status integer,
+    expiration_intent integer,
+    is_in_billing_retry_period boolean,
+    price_increase_status integer,
+    grace_period_expires_date timestamp with time zone,
+    renewal_date timestamp with time zone,
+    renewal_price bigint,
+    renewal_currency text COLLATE pg_catalog."C",
+    renewal_offer_type integer,
+    renewal_offer_identifier text COLLATE pg_catalog."C",
+    renewal_offer_discount_type text COLLATE pg_catalog."C",
+    renewal_offer_period text COLLATE pg_catalog."C",
+    eligible_win_back_offer_ids jsonb,
+    recent_subscription_start_date timestamp with time zone,
+    renewal_app_account_token uuid,
+    renewal_app_transaction_id text COLLATE pg_catalog."C",
+    renewal_billing_plan_type text COLLATE pg_catalog."C",
+    renewal_signed_date timestamp with time zone,
+    renewal_hash bytea,
+    user_id text COLLATE pg_catalog."C",
+    owner_since timestamp with time zone,
+    is_contested boolean DEFAULT false NOT NULL,
+    bundle_id text COLLATE pg_catalog."C",
+    product_id text COLLATE pg_catalog."C",
+    product_type text COLLATE pg_catalog."C",
+    status integer,
+    will_renew boolean,
+    started_at timestamp with time zone,
+    current_transaction_id text COLLATE pg_catalog."C",
+    current_period_start timestamp with time zone,
+    current_period_end timestamp with time zone,
+    revoked_at timestamp with time zone,
+    access_until timestamp with time zone,
+    is_unowned boolean DEFAULT false NOT NULL,
+    renewal_quantity integer,
+    renewal_commitment_info jsonb,
+    seats_bought integer,
+    seats_added integer,
+    seats_revoked integer,
+    commitment_until timestamp with time zone,
+    commitment_payments_left integer,
+    commitment_will_renew boolean,
+    CONSTRAINT contracts_current_whole CHECK (((current_transaction_id IS NULL) = (current_period_start IS NULL))),
+    CONSTRAINT contracts_register_whole CHECK (((renewal_signed_date IS NULL) = (renewal_hash IS NULL)))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
+
+
+ALTER TABLE appstore.contracts OWNER TO appstore_owner;
+
+
+COMMENT ON TABLE appstore.contracts IS 'Everything that gives access, a subscription of one Apple ID in one group or a single purchase: the latest state of its renewal from Apple, and, derived, its owner, current period and access. A writer first locks the contracts that it changes, in the order (environment, id).';
+
+
+
+COMMENT ON COLUMN appstore.contracts.renewal_status IS 'Apple''s: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked; unknown ones are kept.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.auto_renew_status IS '1 renews, 0 does not.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.renewal_price IS 'What the renewal will cost, in thousandths of the currency; of seats of a group the sum of their tiers.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the register, with renewal_hash; null while nothing is known.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.renewal_hash IS 'Hash of the statement, which breaks ties of renewal_signed_date.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.is_contested IS 'The contract has a client post, a V1 register or a later token, or two purchases that run at once, or copies of the current one: a new renewal may change more than the newest purchase.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.will_renew IS 'Whether the next period will be charged; null while it is unknown. In a commitment it is, also when the customer wants no other one.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.started_at IS 'purchaseDate of its first transaction.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.current_transaction_id IS 'The first transaction of the current purchase: the latest one, or the one before it where that still runs and the latest was upgraded, refunded or is not the product that the renewal info names.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.current_period_start IS 'purchaseDate of the current transaction.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.current_period_end IS 'expiresDate of the current purchase.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.revoked_at IS 'revocationDate of the current purchase.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.access_until IS 'Until when it gives access; infinity where access does not end; null while only appstore.products or a charge that is missing could say it.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.is_unowned IS 'Something of it is paid, and nothing says whose it is: appstore.unmatched lists it.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.renewal_quantity IS 'How many seats of a group will be renewed.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.renewal_commitment_info IS 'Apple''s commitmentInfo of the renewal info, about the commitment after this one: commitmentAutoRenewProductId, commitmentAutoRenewStatus, commitmentRenewalBillingPlanType, commitmentRenewalDate, commitmentRenewalPrice.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.seats_bought IS 'Seats that were bought for the current period, with those that were added and those that were refunded since; null where it is no group''s, and of a member.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.seats_added IS 'Those of seats_bought that were added in the period.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.seats_revoked IS 'Those of seats_bought that Apple refunded.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.commitment_until IS 'Until when the customer has committed to pay by the month; null without a commitment.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.commitment_payments_left IS 'How many months of the commitment are not charged yet.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';
+
+
+
+CREATE FUNCTION appstore.commitment_of(m appstore.contracts, commitment_info jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN m.commitment_until IS NOT NULL THEN jsonb_build_object(
+        'until', m.commitment_until, 'payments_left', m.commitment_payments_left, 'will_renew', m.commitment_will_renew,
+        'price_milliunits', (commitment_info ->> 'commitmentPrice')::bigint) END
+$$;
+
+
+ALTER FUNCTION appstore.commitment_of(m appstore.contracts, commitment_info jsonb) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.commitment_of(m appstore.contracts, commitment_info jsonb) IS 'The commitment of a subscription that is charged by the month, from the contract and the commitment_info of its current charge: until, payments_left and will_renew as in contracts; price_milliunits is that of all its payments. Null without a commitment.';
+
+
+
 CREATE FUNCTION appstore.compare_history_window(p_window_id bigint, p_epoch bigint, p_seconds integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3260,8 +3517,8 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         -- 6. The posts that may claim what nothing else claims: Apple's signature proves the purchase, not who holds it. A claim of
         --    a user who was forgotten before the post is none.
         --    client: a user posted a transaction soon after its purchase. It counts from the purchase, unless a forgotten user's claim is stronger.
-        --    restored: a user posted a transaction later, or a receipt that holds the contract. It counts from the post. A family member's
-        --    transaction is claimed by a client post only.
+        --    restored: a user posted a transaction later, or a receipt that holds the contract. It counts from the post. What is shared
+        --    or assigned is claimed by a client post only.
         SELECT CASE WHEN fresh.is_fresh THEN 'client' ELSE 'restored' END::appstore.claim_kind AS kind,
                CASE WHEN fresh.is_fresh THEN s.transaction_id ELSE p_contract END AS source_id, s.user_id,
                CASE WHEN fresh.is_fresh THEN charge.purchase_date ELSE s.received_at END AS effective_at, s.received_at, s.event_id
@@ -4030,10 +4287,9 @@ BEGIN
                             THEN appstore.v1_grace_until(current.expires_date, current.first_signed_date, renewal.register, v1.register)
                             ELSE (
                                 SELECT max(p.expires_date)
-                                FROM (SELECT DISTINCT ON (t.period_no) t.expires_date, t.revocation_date FROM appstore.transactions AS t
-                                      WHERE t.original_transaction_id = contract.id AND t.environment = p_environment
-                                      ORDER BY t.period_no, greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL,
-                                               length(t.transaction_id) DESC, t.transaction_id DESC) AS p
+                                FROM (SELECT DISTINCT t.period_no FROM appstore.transactions AS t
+                                      WHERE t.original_transaction_id = contract.id AND t.environment = p_environment) AS period
+                                CROSS JOIN LATERAL appstore.purchase(p_environment, period.period_no) AS p
                                 WHERE p.revocation_date IS NULL AND p.expires_date <= current.purchase_date)
                        END)
                    WHEN current.product_type = 'Non-Consumable' THEN coalesce(current.revocation_date, 'infinity')
@@ -4067,7 +4323,7 @@ BEGIN
                     SELECT t.period_no FROM appstore.transactions AS t
                     WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.period_no <> newest.period_no
                     ORDER BY t.purchase_date DESC, t.expires_date DESC NULLS LAST, length(t.transaction_id) DESC, t.transaction_id DESC
-                    LIMIT CASE WHEN latest.has_additions THEN 100 ELSE 1 END
+                    LIMIT CASE WHEN latest.has_additions THEN 100 ELSE 1 END -- more additions to one period are not compared
                 ) AS other
                 CROSS JOIN LATERAL appstore.purchase(p_environment, other.period_no) AS running
                 WHERE running.expires_date > latest.purchase_date
@@ -4082,25 +4338,32 @@ BEGIN
                      candidate.is_latest DESC, candidate.purchase_date DESC, length(candidate.transaction_id) DESC, candidate.transaction_id DESC
             LIMIT 1
         ) AS current ON true
-        CROSS JOIN LATERAL (
-            SELECT to_timestamp((current.commitment_info ->> 'commitmentExpiresDate')::bigint * 0.001) AS until,
+        LEFT JOIN LATERAL (
+            SELECT to_timestamp(months.ends * 0.001) AS until,
                    CASE WHEN months.ahead >= 0 THEN least(months.ahead, 2147483647)::integer END AS payments_left,
-                   CASE WHEN current.commitment_info IS NOT NULL
-                        THEN ((renewal.register).renewal_commitment_info ->> 'commitmentAutoRenewStatus')::integer = 1 END AS will_renew
-            FROM (SELECT (current.commitment_info ->> 'totalBillingPeriods')::bigint
+                   ((renewal.register).renewal_commitment_info ->> 'commitmentAutoRenewStatus')::integer = 1 AS will_renew
+            FROM (SELECT (current.commitment_info ->> 'commitmentExpiresDate')::bigint AS ends,
+                         (current.commitment_info ->> 'totalBillingPeriods')::bigint
                          - (current.commitment_info ->> 'billingPeriodNumber')::bigint AS ahead) AS months
-        ) AS commitment
+            WHERE months.ends IS NOT NULL
+        ) AS commitment ON true
         LEFT JOIN LATERAL (
             -- Those of a group: what was bought, and what was added in the same period. A copy of it is not counted.
-            SELECT sum(t.quantity)::integer AS bought, (sum(t.quantity) - (array_agg(t.quantity ORDER BY t.purchase_date, length(t.transaction_id),
-                                                                                     t.transaction_id))[1])::integer AS added,
-                   sum(appstore.revoked_seats(t))::integer AS revoked
-            FROM appstore.transactions AS t
-            WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.is_purchased
-              AND current.is_purchased AND current.revoked_seats IS NOT NULL
-              AND (t.transaction_id = current.transaction_id
-                   OR (appstore.is_addition(t) OR current.has_additions AND NOT t.is_later_copy) AND t.product_id = current.product_id
-                      AND t.expires_date > current.purchase_date AND t.purchase_date < current.expires_date AND t.is_upgraded IS NOT TRUE)
+            SELECT appstore.whole_number(sum(part.quantity)) AS bought,
+                   appstore.whole_number(coalesce(sum(part.quantity) FILTER (WHERE NOT part.is_first), 0)) AS added,
+                   appstore.whole_number(sum(part.revoked)) AS revoked
+            FROM (
+                SELECT DISTINCT ON (t.period_no, t.purchase_date) coalesce(t.quantity, 0) AS quantity,
+                       coalesce(appstore.revoked_seats(t), 0) AS revoked,
+                       row_number() OVER (ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id) = 1 AS is_first
+                FROM appstore.transactions AS t
+                WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.is_purchased
+                  AND current.is_purchased AND current.revoked_seats IS NOT NULL
+                  AND (t.transaction_id = current.transaction_id
+                       OR (appstore.is_part(t) OR current.has_additions AND NOT t.is_later_copy) AND t.product_id = current.product_id
+                          AND t.expires_date > current.purchase_date AND t.purchase_date < current.expires_date AND t.is_upgraded IS NOT TRUE)
+                ORDER BY t.period_no, t.purchase_date, length(t.transaction_id), t.transaction_id
+            ) AS part
             HAVING count(*) > 0
         ) AS seats ON true
         LEFT JOIN LATERAL (
@@ -4695,7 +4958,10 @@ BEGIN
     SELECT tell.place,
            ROW(NULL, e.effect_id, 'effect.' || e.kind, e.environment, coalesce(t.bundle_id, m.bundle_id, e.bundle_id, e.vouched_bundle_id),
                e.original_transaction_id,
-               appstore.owner_of(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id THEN m.user_id END), NULL,
+               -- A rescinded consent names a download of the app, and no purchase.
+               CASE e.kind WHEN 'consent_rescinded' THEN appstore.app_transaction_user(e.environment, e.details ->> 'app_transaction_id')
+                    ELSE appstore.owner_of(o.user_id, CASE WHEN e.vouched_bundle_id IS NULL OR m.bundle_id = e.vouched_bundle_id
+                                                           THEN m.user_id END) END, NULL,
                e.occurred_at, p_now,
                jsonb_build_object(
                    'effect_subject', e.subject, 'learned_at', e.recorded_at, 'product_id', e.product_id, 'event_id', e.event_id::text,
@@ -4703,13 +4969,17 @@ BEGIN
                    'transaction', CASE WHEN t.transaction_id IS NOT NULL THEN jsonb_build_object(
                        'transaction_id', t.transaction_id, 'web_order_line_item_id', t.web_order_line_item_id, 'product_id', t.product_id,
                        'product_type', t.product_type, 'purchased_at', t.purchase_date, 'expires_at', t.expires_date, 'quantity', t.quantity,
-                       'price_milliunits', t.price, 'currency', t.currency, 'storefront', t.storefront, 'offer_type', t.offer_type,
+                       'price_milliunits', CASE WHEN t.is_purchased THEN t.price END, 'currency', t.currency, 'storefront', t.storefront, 'offer_type', t.offer_type,
                        'offer_discount_type', t.offer_discount_type, 'ownership', t.in_app_ownership_type, 'reason', t.transaction_reason,
-                       'revoked_at', t.revocation_date, 'revoked_percentage', t.revocation_percentage) END,
+                       'revoked_at', t.revocation_date, 'revoked_percentage', t.revocation_percentage, 'revocation_type', t.revocation_type,
+                       'revoked_seats', appstore.revoked_seats(t), 'additional_reason', t.additional_transaction_reason,
+                       'billing_plan', t.billing_plan_type) END,
                    'order', CASE WHEN o.order_no IS NOT NULL THEN jsonb_build_object('no', o.order_no, 'status', o.status) END,
                    'renewal', CASE WHEN m.status IS NOT NULL THEN jsonb_build_object(
                        'status', m.status, 'will_renew', m.will_renew, 'renews_as', m.auto_renew_product_id,
                        'grace_until', m.grace_period_expires_date) END,
+                   'seats', appstore.seats_of(m, c.multi_seat_info),
+                   'commitment', appstore.commitment_of(m, c.commitment_info),
                    'access', coalesce((
                        SELECT jsonb_agg(jsonb_build_object('entitlement', a.entitlement, 'active', a.active, 'why', a.why,
                                                            'until', CASE WHEN isfinite(a.until) THEN a.until END) ORDER BY a.entitlement)
@@ -4727,6 +4997,10 @@ BEGIN
         SELECT m.* FROM appstore.contracts AS m
         WHERE m.original_transaction_id = e.original_transaction_id AND m.environment = e.environment OFFSET 0
     ) AS m ON true
+    LEFT JOIN LATERAL (
+        SELECT c.multi_seat_info, c.commitment_info FROM appstore.transactions AS c
+        WHERE c.transaction_id = m.current_transaction_id AND c.environment = e.environment OFFSET 0
+    ) AS c ON true
     WHERE tell.kind = 'effect';
 END
 $$;
@@ -4735,7 +5009,7 @@ $$;
 ALTER FUNCTION appstore.effect_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.effect_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries of effects: their details, the order and the user of now, the charge, the state of the renewal, and the access that the contract gives.';
+COMMENT ON FUNCTION appstore.effect_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) IS 'The entries of effects: their details, the order and the user of now, the charge, the state of the renewal, seats and commitment, and the access that the contract gives.';
 
 
 
@@ -5059,7 +5333,7 @@ CREATE FUNCTION appstore.entitlements_at(at timestamp with time zone) RETURNS SE
     AS $$
     SELECT e.environment, e.user_id, e.product_id, e.entitlement, appstore.is_active(at, e.active_until), e.until,
            appstore.access_state(at, e.until, e.active_until, e.grace_from, e.why_ended), appstore.is_in_grace(at, e.until, e.grace_from),
-           e.will_renew, e.original_transaction_id, e.bundle_id
+           e.will_renew, e.original_transaction_id, e.bundle_id, e.seats, e.commitment_until, e.commitment_will_renew
     FROM appstore.entitlement_terms AS e
     WHERE e.user_id IS NOT NULL
 $$;
@@ -5077,7 +5351,7 @@ CREATE FUNCTION appstore.entries_about(environment appstore.environment, origina
     AS $$
     -- The planner expects a contract to have few charges. Where there may be hundreds, they are looked up by an index, which is never quadratic.
     WITH charge AS MATERIALIZED ( -- 1. the contract's charges
-        SELECT t.*, 'price=' || trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') AS cost
+        SELECT t.*, CASE WHEN t.is_purchased THEN 'price=' || trim_scale(t.price / 1000.0) || coalesce(' ' || t.currency, '') END AS cost
         FROM appstore.transactions AS t
         WHERE t.environment = entries_about.environment AND t.original_transaction_id = entries_about.original_transaction_id
     ), effect AS MATERIALIZED (
@@ -5813,6 +6087,7 @@ DECLARE
     v_contracts   text[];
     v_orders      jsonb;
     v_posts       jsonb;
+    v_downloads   jsonb;
     v_story       jsonb;
     v_length      bigint;
 BEGIN
@@ -5852,6 +6127,8 @@ BEGIN
             SELECT i.* FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
             UNION ALL
             SELECT i.* FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user
+            UNION ALL
+            SELECT i.* FROM appstore.inbox AS i WHERE i.source = 'client_app_transaction' AND appstore.posted_by(i.body) = v_user
         ) AS i
         LEFT JOIN LATERAL (
             SELECT o.result, o.reason FROM appstore.outcomes AS o WHERE o.event_id = i.event_id OFFSET 0
@@ -5861,7 +6138,25 @@ BEGIN
         ORDER BY i.event_id DESC LIMIT max_rows
     ) AS p;
 
-    -- 3. The latest entries of all timelines, numbered from the oldest one.
+    -- 3. Downloads of the apps: the user's, or those that charges of the contract name.
+    SELECT jsonb_agg(jsonb_build_object(
+               'app_transaction_id', a.app_transaction_id, 'bundle_id', a.bundle_id, 'original_application_version', a.original_application_version,
+               'application_version', a.application_version, 'original_purchase_date', a.original_purchase_date,
+               'original_platform', a.original_platform, 'preorder_date', a.preorder_date, 'revocation_date', a.revocation_date,
+               'posted_at', a.posted_at)
+           ORDER BY a.original_purchase_date, a.app_transaction_id) INTO v_downloads
+    FROM (
+        SELECT u.app_transaction_id FROM appstore.user_app_transactions AS u WHERE u.user_id = v_user AND u.environment = v_environment
+        UNION
+        SELECT t.app_transaction_id FROM appstore.transactions AS t
+        WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+        LIMIT max_rows
+    ) AS named (id)
+    CROSS JOIN LATERAL (
+        SELECT a.* FROM appstore.app_transactions AS a WHERE a.app_transaction_id = named.id AND a.environment = v_environment OFFSET 0
+    ) AS a;
+
+    -- 4. The latest entries of all timelines, numbered from the oldest one.
     SELECT jsonb_agg(to_jsonb(s) - 'length' ORDER BY s.place), max(s.length) INTO v_story, v_length
     FROM (
         SELECT t.occurred_at, t.learned_at, t.event_id, t.what, c.id AS original_transaction_id, t.transaction_id, t.product_id, t.order_no,
@@ -5870,7 +6165,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT e.*, row_number() OVER () AS place FROM appstore.entries_about(v_environment, c.id) AS e) AS t
     ) AS s
     WHERE s.place < coalesce(before, s.length + 1) AND s.place >= least(coalesce(before, s.length + 1), s.length + 1) - max_rows;
-    IF (v_user IS NOT NULL AND v_contracts = '{}' AND v_orders IS NULL AND v_posts IS NULL)
+    IF (v_user IS NOT NULL AND v_contracts = '{}' AND v_orders IS NULL AND v_posts IS NULL AND v_downloads IS NULL)
        OR (v_contract IS NOT NULL AND v_story IS NULL AND NOT appstore.is_known_purchase(v_environment, v_contract, NULL)) THEN
         RETURN NULL;
     END IF;
@@ -5885,7 +6180,8 @@ BEGIN
                        'active', appstore.is_active(statement_timestamp(), e.active_until), 'active_until', e.active_until,
                        'in_grace', appstore.is_in_grace(statement_timestamp(), e.until, e.grace_from),
                        'why', appstore.access_state(statement_timestamp(), e.until, e.active_until, e.grace_from, e.why_ended),
-                       'original_transaction_id', e.original_transaction_id, 'bundle_id', e.bundle_id)
+                       'original_transaction_id', e.original_transaction_id, 'bundle_id', e.bundle_id,
+                       'seats', e.seats, 'commitment_until', e.commitment_until, 'commitment_will_renew', e.commitment_will_renew)
                    ORDER BY appstore.is_active(statement_timestamp(), e.active_until) DESC, e.until DESC NULLS LAST, e.entitlement,
                             e.original_transaction_id)
             FROM (
@@ -5901,17 +6197,19 @@ BEGIN
                        'renewal_date', m.renewal_date, 'grace_period_expires_date', m.grace_period_expires_date,
                        'current_period_end', m.current_period_end, 'revoked_at', m.revoked_at, 'access_until', m.access_until,
                        'active', appstore.is_active(statement_timestamp(), term.active_until), 'active_until', term.active_until,
-                       'user_id', m.user_id, 'owner_since', m.owner_since)
+                       'user_id', m.user_id, 'owner_since', m.owner_since, 'seats', appstore.seats_of(m, c.multi_seat_info),
+                       'commitment', appstore.commitment_of(m, c.commitment_info), 'currency', c.currency)
                    ORDER BY m.started_at, m.original_transaction_id)
             FROM appstore.contracts AS m
             CROSS JOIN LATERAL (SELECT s.leeway FROM appstore.access_settings AS s WHERE s.is_only OFFSET 0) AS s
             LEFT JOIN LATERAL (
-                SELECT c.is_upgraded FROM appstore.transactions AS c
+                SELECT c.is_upgraded, c.multi_seat_info, c.commitment_info, c.currency FROM appstore.transactions AS c
                 WHERE c.transaction_id = m.current_transaction_id AND c.environment = m.environment OFFSET 0
             ) AS c ON true
             CROSS JOIN LATERAL appstore.active_until(
                 m.access_until, m.will_renew, m.status, m.revoked_at, c.is_upgraded, s.leeway) AS term (active_until)
             WHERE m.original_transaction_id = ANY (v_contracts) AND m.environment = v_environment),
+        'app_transactions', v_downloads,
         'unmatched', (
             SELECT jsonb_agg(to_jsonb(u) - 'environment' ORDER BY u.purchase_date, u.transaction_id)
             FROM unnest(v_contracts) AS c (id)
@@ -5928,7 +6226,7 @@ $$;
 ALTER FUNCTION appstore.explain_customer(user_id text, original_transaction_id text, environment appstore.environment, before bigint, max_rows integer) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.explain_customer(user_id text, original_transaction_id text, environment appstore.environment, before bigint, max_rows integer) IS 'Everything that the database knows of a user, or of a contract, in one environment: entitlements, orders, contracts that are or were the user''s or that the user posted, what of these is unmatched, posts of the user that wait or were refused, and the timelines, oldest first; members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts; with before, the entries before that place. null for an unknown user or purchase.';
+COMMENT ON FUNCTION appstore.explain_customer(user_id text, original_transaction_id text, environment appstore.environment, before bigint, max_rows integer) IS 'Everything that the database knows of a user, or of a contract, in one environment: entitlements, orders, contracts that are or were the user''s or that the user posted, downloads of apps, what of these is unmatched, posts of the user that wait or were refused, and the timelines, oldest first; members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts; with before, the entries before that place. null for an unknown user or purchase.';
 
 
 
@@ -5966,6 +6264,33 @@ ALTER FUNCTION appstore.extend_renewal_date(original_transaction_id text, days i
 
 
 COMMENT ON FUNCTION appstore.extend_renewal_date(original_transaction_id text, days integer, reason integer, request_identifier text, bundle_id text, environment appstore.environment) IS 'Extends a subscription by 1 to 90 days, and returns the call. Apple mails the customer, allows it twice in 365 days, and cannot undo it. reason: 0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage. An extension with the same request_identifier is made once in 30 days; without one there is one in 24 hours.';
+
+
+
+CREATE FUNCTION appstore.external_purchase_token_statistics(OUT overdue bigint, OUT due_soon bigint, OUT unreported bigint) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    SELECT count(*) FILTER (WHERE next.report_by <= statement_timestamp()),
+           count(*) FILTER (WHERE next.report_by > statement_timestamp() AND next.report_by <= statement_timestamp() + interval '48 hours'),
+           count(*)
+    INTO overdue, due_soon, unreported
+    FROM (SELECT d.report_by FROM appstore.external_purchase_tokens_due AS d WHERE d.environment = 'Production'
+          ORDER BY d.report_by LIMIT 10000) AS next;
+END
+$$;
+
+
+ALTER FUNCTION appstore.external_purchase_token_statistics(OUT overdue bigint, OUT due_soon bigint, OUT unreported bigint) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.external_purchase_token_statistics(OUT overdue bigint, OUT due_soon bigint, OUT unreported bigint) IS 'Of the tokens for purchases outside the App Store in Production that you have not reported: how many are overdue, how many are due within two days, and how many there are; up to 10,000, which then means as many or more.';
 
 
 
@@ -6647,7 +6972,9 @@ BEGIN
     v_posts := ARRAY(
         SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_transaction' AND appstore.posted_by(i.body) = v_user
         UNION ALL
-        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user);
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_receipt' AND appstore.posted_by(i.body) = v_user
+        UNION ALL
+        SELECT i.event_id FROM appstore.inbox AS i WHERE i.source = 'client_app_transaction' AND appstore.posted_by(i.body) = v_user);
 
     -- 1. The queue and the outcomes, which a batch locks before it writes the ledger.
     PERFORM appstore.discard_waiting_posts(v_posts);
@@ -7185,193 +7512,6 @@ COMMENT ON FUNCTION appstore.is_active(p_at timestamp with time zone, p_active_u
 
 
 
-CREATE TABLE appstore.transactions (
-    environment appstore.environment NOT NULL,
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
-    web_order_line_item_id text COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    product_type text COLLATE pg_catalog."C",
-    subscription_group_identifier text COLLATE pg_catalog."C",
-    purchase_date timestamp with time zone NOT NULL,
-    original_purchase_date timestamp with time zone,
-    expires_date timestamp with time zone,
-    quantity integer,
-    app_account_token uuid,
-    in_app_ownership_type text COLLATE pg_catalog."C",
-    revocation_date timestamp with time zone,
-    revocation_reason integer,
-    revocation_type text COLLATE pg_catalog."C",
-    revocation_percentage integer,
-    is_upgraded boolean,
-    offer_type integer,
-    offer_identifier text COLLATE pg_catalog."C",
-    offer_discount_type text COLLATE pg_catalog."C",
-    offer_period text COLLATE pg_catalog."C",
-    storefront text COLLATE pg_catalog."C",
-    storefront_id text COLLATE pg_catalog."C",
-    transaction_reason text COLLATE pg_catalog."C",
-    currency text COLLATE pg_catalog."C",
-    price bigint,
-    app_transaction_id text COLLATE pg_catalog."C",
-    billing_plan_type text COLLATE pg_catalog."C",
-    signed_date timestamp with time zone,
-    payload_hash bytea,
-    first_signed_date timestamp with time zone NOT NULL,
-    first_token uuid,
-    first_token_signed_date timestamp with time zone,
-    first_token_hash bytea,
-    period_no uuid NOT NULL,
-    is_subscription boolean NOT NULL,
-    is_purchased boolean DEFAULT true NOT NULL,
-    order_no uuid,
-    token_changed boolean DEFAULT false NOT NULL,
-    left_token uuid,
-    confers_access boolean GENERATED ALWAYS AS ((is_subscription OR COALESCE((product_type = ANY (ARRAY['Non-Consumable'::text, 'Non-Renewing Subscription'::text])), false))) STORED NOT NULL,
-    receipt_date timestamp with time zone,
-    receipt_hash bytea,
-    receipt_expires_date timestamp with time zone,
-    receipt_revocation_date timestamp with time zone,
-    receipt_revocation_reason integer,
-    receipt_is_upgraded boolean,
-    left_contract text COLLATE pg_catalog."C",
-    is_later_copy boolean DEFAULT false NOT NULL,
-    known jsonb,
-    multi_seat_info jsonb,
-    commitment_info jsonb,
-    additional_transaction_reason text COLLATE pg_catalog."C",
-    CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= GREATEST(signed_date, receipt_date))),
-    CONSTRAINT transactions_first_token_whole CHECK ((((first_token_signed_date IS NULL) = (first_token_hash IS NULL)) AND ((first_token_hash IS NULL) OR (first_token IS NOT NULL)) AND ((first_token IS NULL) OR (COALESCE(first_token_hash, payload_hash) IS NOT NULL)))),
-    CONSTRAINT transactions_has_a_half CHECK (((signed_date IS NOT NULL) OR (receipt_date IS NOT NULL))),
-    CONSTRAINT transactions_jws_half_whole CHECK (((signed_date IS NULL) = (payload_hash IS NULL))),
-    CONSTRAINT transactions_only_purchased_are_bought CHECK ((is_purchased = (COALESCE(in_app_ownership_type, 'PURCHASED'::text) = 'PURCHASED'::text))),
-    CONSTRAINT transactions_receipt_half_whole CHECK ((((receipt_date IS NULL) = (receipt_hash IS NULL)) AND ((receipt_date IS NOT NULL) OR ((receipt_expires_date IS NULL) AND (receipt_revocation_date IS NULL) AND (receipt_revocation_reason IS NULL) AND (receipt_is_upgraded IS NULL)))))
-)
-WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
-
-
-ALTER TABLE appstore.transactions OWNER TO appstore_owner;
-
-
-COMMENT ON TABLE appstore.transactions IS 'The latest state of each transaction from Apple. It has two halves, each replaced as a whole by a newer fact of its kind: the JWS half (signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie. What cannot change (known lists it) stays when a newer fact does not have it.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.purchase_date IS 'When it was bought. Of a copy of what is kept the originalPurchaseDate: Apple gives the date of the restore as its purchaseDate.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.app_account_token IS 'The order or user that Apple''s latest statement names; null also for a version 8 UUID, which is no token but may be a period''s number.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.price IS 'What was paid, in thousandths of the currency; of seats of a group the sum of their tiers, since Apple''s price is then the average of a seat.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.payload_hash IS 'SHA-256 of the JWS''s payload; one less where a member of it could not be read, so that a later reading of the same payload counts.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.first_signed_date IS 'The date of the oldest fact of either half.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.first_token IS 'The appAccountToken of the oldest fact that had one.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.first_token_signed_date IS 'With first_token_hash the version of that fact; null where it is the JWS half itself, as of most transactions.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.first_token_hash IS 'See first_token_signed_date.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.period_no IS 'UUIDv8 of the purchase, which all transactions of one purchase have: of a period of a subscription, of the first transaction of what is kept, of a consumable. Its order number where no token pays for it.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.is_purchased IS 'Whether the customer paid for it (appstore.is_purchase); else it is shared, assigned, or had in a way that this version does not know.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null where it was not purchased.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.token_changed IS 'Between a merge and its derivation: the transaction names another order than before, or none any longer, or has become purchased, or has another date, product or app; left_token is the order that it named before.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.left_token IS 'See token_changed.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables; everything else gives access and so has a contract.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.receipt_date IS 'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.receipt_hash IS 'Hash of what the receipt says of the transaction; its first byte is the rank of the form.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.left_contract IS 'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on the order of arrival and is not part of the state.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.is_later_copy IS 'Derived: the ledger has an earlier transaction of the same purchase, by the numbers of their ids, which counts in reports. Those that were not purchased are compared with one another.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.known IS 'Where the newest JWS lacks members that cannot change and are known, a member for each, by its column: [signed_date in milliseconds, payload_hash] of the newest JWS that has it, null where only receipts have it. Null in most transactions. Such members are product_type, in_app_ownership_type, subscription_group_identifier, quantity, original_purchase_date, price, currency, storefront, storefront_id, transaction_reason, offer_type, offer_identifier, offer_discount_type, offer_period and app_transaction_id.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.multi_seat_info IS 'Apple''s multiSeatInfo, of seats of a group: invitationManagement, priceTiers, revokedSeatQuantity. Who was assigned a seat has the purchaser''s.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.commitment_info IS 'Apple''s commitmentInfo, of a subscription that is charged monthly for a year: billingPeriodNumber, totalBillingPeriods, commitmentExpiresDate, commitmentPrice.';
-
-
-
-COMMENT ON COLUMN appstore.transactions.additional_transaction_reason IS 'Why the period has several transactions: SEAT_ADDITION. All of them have it, also the first one.';
-
-
-
-CREATE FUNCTION appstore.is_addition(t appstore.transactions) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS $$
-    SELECT t.additional_transaction_reason IS NOT NULL
-$$;
-
-
-ALTER FUNCTION appstore.is_addition(t appstore.transactions) OWNER TO appstore_owner;
-
-
-COMMENT ON FUNCTION appstore.is_addition(t appstore.transactions) IS 'Whether the transaction is of a period to which seats were added: Apple marks all transactions of such a period, the first one too.';
-
-
-
 CREATE FUNCTION appstore.is_alive(k appstore.api_keys) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
@@ -7619,6 +7759,23 @@ COMMENT ON FUNCTION appstore.is_later_copy(p_environment appstore.environment, p
 
 
 
+CREATE FUNCTION appstore.is_later_version(version jsonb, other jsonb) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    RETURN version IS NOT NULL AND (other IS NULL OR ((version ->> 0)::bigint, decode(version ->> 1, 'hex'))
+                                                     > ((other ->> 0)::bigint, decode(other ->> 1, 'hex')));
+END
+$$;
+
+
+ALTER FUNCTION appstore.is_later_version(version jsonb, other jsonb) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.is_later_version(version jsonb, other jsonb) IS 'Whether a version is newer than the other: by its date, then by its hash. Null is that of no statement.';
+
+
+
 CREATE FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -7644,6 +7801,198 @@ ALTER FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal
 
 
 COMMENT ON FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamp with time zone, p_purchase_date timestamp with time zone) IS 'Whether a register says how the period before the current charge ended, as a replica of Apple''s that lags does, and so does the register that was known before the charge.';
+
+
+
+CREATE TABLE appstore.transactions (
+    environment appstore.environment NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    web_order_line_item_id text COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text COLLATE pg_catalog."C",
+    subscription_group_identifier text COLLATE pg_catalog."C",
+    purchase_date timestamp with time zone NOT NULL,
+    original_purchase_date timestamp with time zone,
+    expires_date timestamp with time zone,
+    quantity integer,
+    app_account_token uuid,
+    in_app_ownership_type text COLLATE pg_catalog."C",
+    revocation_date timestamp with time zone,
+    revocation_reason integer,
+    revocation_type text COLLATE pg_catalog."C",
+    revocation_percentage integer,
+    is_upgraded boolean,
+    offer_type integer,
+    offer_identifier text COLLATE pg_catalog."C",
+    offer_discount_type text COLLATE pg_catalog."C",
+    offer_period text COLLATE pg_catalog."C",
+    storefront text COLLATE pg_catalog."C",
+    storefront_id text COLLATE pg_catalog."C",
+    transaction_reason text COLLATE pg_catalog."C",
+    currency text COLLATE pg_catalog."C",
+    price bigint,
+    app_transaction_id text COLLATE pg_catalog."C",
+    billing_plan_type text COLLATE pg_catalog."C",
+    signed_date timestamp with time zone,
+    payload_hash bytea,
+    first_signed_date timestamp with time zone NOT NULL,
+    first_token uuid,
+    first_token_signed_date timestamp with time zone,
+    first_token_hash bytea,
+    period_no uuid NOT NULL,
+    is_subscription boolean NOT NULL,
+    is_purchased boolean DEFAULT true NOT NULL,
+    order_no uuid,
+    token_changed boolean DEFAULT false NOT NULL,
+    left_token uuid,
+    confers_access boolean GENERATED ALWAYS AS ((is_subscription OR COALESCE((product_type = ANY (ARRAY['Non-Consumable'::text, 'Non-Renewing Subscription'::text])), false))) STORED NOT NULL,
+    receipt_date timestamp with time zone,
+    receipt_hash bytea,
+    receipt_expires_date timestamp with time zone,
+    receipt_revocation_date timestamp with time zone,
+    receipt_revocation_reason integer,
+    receipt_is_upgraded boolean,
+    left_contract text COLLATE pg_catalog."C",
+    is_later_copy boolean DEFAULT false NOT NULL,
+    known jsonb,
+    multi_seat_info jsonb,
+    commitment_info jsonb,
+    additional_transaction_reason text COLLATE pg_catalog."C",
+    previous_original_transaction_id text COLLATE pg_catalog."C",
+    CONSTRAINT transactions_first_not_after_last CHECK ((first_signed_date <= GREATEST(signed_date, receipt_date))),
+    CONSTRAINT transactions_first_token_whole CHECK ((((first_token_signed_date IS NULL) = (first_token_hash IS NULL)) AND ((first_token_hash IS NULL) OR (first_token IS NOT NULL)) AND ((first_token IS NULL) OR (COALESCE(first_token_hash, payload_hash) IS NOT NULL)))),
+    CONSTRAINT transactions_has_a_half CHECK (((signed_date IS NOT NULL) OR (receipt_date IS NOT NULL))),
+    CONSTRAINT transactions_jws_half_whole CHECK (((signed_date IS NULL) = (payload_hash IS NULL))),
+    CONSTRAINT transactions_only_purchased_are_bought CHECK ((is_purchased = (COALESCE(in_app_ownership_type, 'PURCHASED'::text) = 'PURCHASED'::text))),
+    CONSTRAINT transactions_receipt_half_whole CHECK ((((receipt_date IS NULL) = (receipt_hash IS NULL)) AND ((receipt_date IS NOT NULL) OR ((receipt_expires_date IS NULL) AND (receipt_revocation_date IS NULL) AND (receipt_revocation_reason IS NULL) AND (receipt_is_upgraded IS NULL)))))
+)
+WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
+
+
+ALTER TABLE appstore.transactions OWNER TO appstore_owner;
+
+
+COMMENT ON TABLE appstore.transactions IS 'The latest state of each transaction from Apple. It has two halves, each replaced as a whole by a newer fact of its kind: the JWS half (signed_date, payload_hash) and the receipt half (receipt_date, receipt_hash). Constants are those of the JWS half where there is one; expires_date, revocation_* and is_upgraded those of the half with the later date, the JWS half on a tie. What cannot change (known lists it) stays when a newer fact does not have it.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.purchase_date IS 'When it was bought. Of a copy of what is kept the originalPurchaseDate: Apple gives the date of the restore as its purchaseDate.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.app_account_token IS 'The order or user that Apple''s latest statement names; null also for a version 8 UUID, which is no token but may be a period''s number.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.revocation_percentage IS 'Thousandths of a per cent: 100000 is the whole price.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.price IS 'What was paid, in thousandths of the currency; of seats of a group the sum of their tiers, since Apple''s price is then the average of a seat.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.signed_date IS 'Version of the JWS half; payload_hash breaks ties.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.payload_hash IS 'SHA-256 of the JWS''s payload; one less where a member of it could not be read, so that a later reading of the same payload counts.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.first_signed_date IS 'The date of the oldest fact of either half.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.first_token IS 'The appAccountToken of the oldest fact that had one.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.first_token_signed_date IS 'With first_token_hash the version of that fact; null where it is the JWS half itself, as of most transactions.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.first_token_hash IS 'See first_token_signed_date.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.period_no IS 'UUIDv8 of the purchase, which all transactions of one purchase have: of a period of a subscription, of the first transaction of what is kept, of a consumable. Its order number where no token pays for it.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.is_subscription IS 'Whether it is a period of an auto-renewable subscription.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.is_purchased IS 'Whether the customer paid for it (appstore.is_purchase); else it is shared, assigned, or had in a way that this version does not know.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.order_no IS 'Derived: the order that this transaction pays; null where it was not purchased.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.token_changed IS 'Between a merge and its derivation: the transaction names another order than before, or none any longer, or has become purchased, or has another date, product or app; left_token is the order that it named before.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.left_token IS 'See token_changed.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.confers_access IS 'False for consumables; everything else gives access and so has a contract.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.receipt_date IS 'Version of the receipt half: receipt_creation_date, or the request_date of verifyReceipt. receipt_hash breaks ties.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.receipt_hash IS 'Hash of what the receipt says of the transaction; its first byte is the rank of the form.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.left_contract IS 'The contract that the transaction belonged to until a newer fact named another; null in everything that Apple is known to send. Depends on the order of arrival and is not part of the state.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.is_later_copy IS 'Derived: the ledger has an earlier transaction of the same purchase, by the numbers of their ids, which counts in reports. Those that were not purchased are compared with one another.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.known IS 'Where the newest JWS lacks members that cannot change and are known, a member for each, by its column: [signed_date in milliseconds, payload_hash] of the newest JWS that has it, null where only receipts have it. Null in most transactions. Such members are product_type, in_app_ownership_type, subscription_group_identifier, quantity, original_purchase_date, price, currency, storefront, storefront_id, transaction_reason, offer_type, offer_identifier, offer_discount_type, offer_period, app_transaction_id and previous_original_transaction_id.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.multi_seat_info IS 'Apple''s multiSeatInfo, of seats of a group: invitationManagement, priceTiers, revokedSeatQuantity. Who was assigned a seat has the purchaser''s.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.commitment_info IS 'Apple''s commitmentInfo, of a subscription that is charged monthly for a year: billingPeriodNumber, totalBillingPeriods, commitmentExpiresDate, commitmentPrice.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.additional_transaction_reason IS 'Why the period has several transactions: SEAT_ADDITION. All of them have it, also the first one.';
+
+
+
+COMMENT ON COLUMN appstore.transactions.previous_original_transaction_id IS 'Apple''s previousOriginalTransactionId: the contract before its migration to the Advanced Commerce API.';
+
+
+
+CREATE FUNCTION appstore.is_part(t appstore.transactions) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT t.additional_transaction_reason IS NOT NULL
+$$;
+
+
+ALTER FUNCTION appstore.is_part(t appstore.transactions) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.is_part(t appstore.transactions) IS 'Whether several transactions are the period of this one, since seats were added to it: Apple marks all of them, the first one too.';
 
 
 
@@ -7688,163 +8037,6 @@ ALTER FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p
 
 
 COMMENT ON FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environment, p_transaction_id text, p_now timestamp with time zone) IS 'Whether Apple asked about a refund of the charge 48 hours ago, and no decision came.';
-
-
-
-CREATE TABLE appstore.contracts (
-    environment appstore.environment NOT NULL,
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
-    renewal_status integer,
-    renewal_product_id text COLLATE pg_catalog."C",
-    auto_renew_product_id text COLLATE pg_catalog."C",
-    auto_renew_status integer,
-    expiration_intent integer,
-    is_in_billing_retry_period boolean,
-    price_increase_status integer,
-    grace_period_expires_date timestamp with time zone,
-    renewal_date timestamp with time zone,
-    renewal_price bigint,
-    renewal_currency text COLLATE pg_catalog."C",
-    renewal_offer_type integer,
-    renewal_offer_identifier text COLLATE pg_catalog."C",
-    renewal_offer_discount_type text COLLATE pg_catalog."C",
-    renewal_offer_period text COLLATE pg_catalog."C",
-    eligible_win_back_offer_ids jsonb,
-    recent_subscription_start_date timestamp with time zone,
-    renewal_app_account_token uuid,
-    renewal_app_transaction_id text COLLATE pg_catalog."C",
-    renewal_billing_plan_type text COLLATE pg_catalog."C",
-    renewal_signed_date timestamp with time zone,
-    renewal_hash bytea,
-    user_id text COLLATE pg_catalog."C",
-    owner_since timestamp with time zone,
-    is_contested boolean DEFAULT false NOT NULL,
-    bundle_id text COLLATE pg_catalog."C",
-    product_id text COLLATE pg_catalog."C",
-    product_type text COLLATE pg_catalog."C",
-    status integer,
-    will_renew boolean,
-    started_at timestamp with time zone,
-    current_transaction_id text COLLATE pg_catalog."C",
-    current_period_start timestamp with time zone,
-    current_period_end timestamp with time zone,
-    revoked_at timestamp with time zone,
-    access_until timestamp with time zone,
-    is_unowned boolean DEFAULT false NOT NULL,
-    renewal_quantity integer,
-    renewal_commitment_info jsonb,
-    seats_bought integer,
-    seats_added integer,
-    seats_revoked integer,
-    commitment_until timestamp with time zone,
-    commitment_payments_left integer,
-    commitment_will_renew boolean,
-    CONSTRAINT contracts_current_whole CHECK (((current_transaction_id IS NULL) = (current_period_start IS NULL))),
-    CONSTRAINT contracts_register_whole CHECK (((renewal_signed_date IS NULL) = (renewal_hash IS NULL)))
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02');
-
-
-ALTER TABLE appstore.contracts OWNER TO appstore_owner;
-
-
-COMMENT ON TABLE appstore.contracts IS 'Everything that gives access, a subscription of one Apple ID in one group or a single purchase: the latest state of its renewal from Apple, and, derived, its owner, current period and access. A writer first locks the contracts that it changes, in the order (environment, id).';
-
-
-
-COMMENT ON COLUMN appstore.contracts.renewal_status IS 'Apple''s: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked; unknown ones are kept.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.auto_renew_status IS '1 renews, 0 does not.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.renewal_price IS 'What the renewal will cost, in thousandths of the currency; of seats of a group the sum of their tiers.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.renewal_signed_date IS 'Version of the register, with renewal_hash; null while nothing is known.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.renewal_hash IS 'Hash of the statement, which breaks ties of renewal_signed_date.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.owner_since IS 'effective_at of the claim that makes user_id the owner; null without a claim.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.is_contested IS 'The contract has a client post, a V1 register or a later token, or two purchases that run at once, or copies of the current one: a new renewal may change more than the newest purchase.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.status IS 'Status of the register that counts: this one, or that of Notifications V1.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.will_renew IS 'Whether the next period will be charged; null while it is unknown. In a commitment it is, also when the customer wants no other one.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.started_at IS 'purchaseDate of its first transaction.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.current_transaction_id IS 'The first transaction of the current purchase: the latest one, or the one before it where that still runs and the latest was upgraded, refunded or is not the product that the renewal info names.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.current_period_start IS 'purchaseDate of the current transaction.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.current_period_end IS 'expiresDate of the current purchase.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.revoked_at IS 'revocationDate of the current purchase.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.access_until IS 'Until when it gives access; infinity where access does not end; null while only appstore.products or a charge that is missing could say it.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.is_unowned IS 'Something of it is paid, and nothing says whose it is: appstore.unmatched lists it.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.renewal_quantity IS 'How many seats of a group will be renewed.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.renewal_commitment_info IS 'Apple''s commitmentInfo of the renewal info, about the commitment after this one: commitmentAutoRenewProductId, commitmentAutoRenewStatus, commitmentRenewalBillingPlanType, commitmentRenewalDate, commitmentRenewalPrice.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.seats_bought IS 'Seats that were bought for the current period, with those that were added and those that were refunded since; null where it is no group''s, and of a member.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.seats_added IS 'Those of seats_bought that were added in the period.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.seats_revoked IS 'Those of seats_bought that Apple refunded.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.commitment_until IS 'Until when the customer has committed to pay by the month; null without a commitment.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.commitment_payments_left IS 'How many months of the commitment are not charged yet.';
-
-
-
-COMMENT ON COLUMN appstore.contracts.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';
 
 
 
@@ -7916,15 +8108,16 @@ BEGIN
     FOREACH v_member IN ARRAY ARRAY[
         'product_type', 'in_app_ownership_type', 'subscription_group_identifier', 'quantity', 'original_purchase_date', 'price', 'currency',
         'storefront', 'storefront_id', 'transaction_reason', 'offer_type', 'offer_identifier', 'offer_discount_type', 'offer_period',
-        'app_transaction_id'] LOOP
+        'app_transaction_id', 'previous_original_transaction_id'] LOOP
         -- 1. The newest JWS of each that has the member; null where only receipts have it, or nothing has.
         v_own_version := CASE WHEN v_own ->> v_member IS NOT NULL THEN nullif(coalesce(t.known -> v_member, v_own_jws), 'null') END;
         v_other_version := CASE WHEN v_other ->> v_member IS NOT NULL THEN nullif(coalesce(other.known -> v_member, v_other_jws), 'null') END;
-        -- 2. Without one the member is a receipt's, if receipts count for it beside a JWS.
+        -- 2. Of the same JWS twice the later reading counts: an earlier release may have read it otherwise. Without a JWS the member is a receipt's,
+        --    if receipts count for it beside a JWS.
         v_takes_other := CASE
             WHEN v_own_version IS NOT NULL AND v_other_version IS NOT NULL
                 THEN ((v_other_version ->> 0)::bigint, decode(v_other_version ->> 1, 'hex'))
-                     > ((v_own_version ->> 0)::bigint, decode(v_own_version ->> 1, 'hex'))
+                     >= ((v_own_version ->> 0)::bigint, decode(v_own_version ->> 1, 'hex'))
             WHEN v_own_version IS NOT NULL OR v_other_version IS NOT NULL THEN v_own_version IS NULL
             WHEN v_member IN ('product_type', 'in_app_ownership_type', 'subscription_group_identifier')
                 THEN coalesce((v_other ->> v_member) COLLATE "C" > (v_own ->> v_member) COLLATE "C", v_own ->> v_member IS NULL)
@@ -7954,6 +8147,54 @@ ALTER FUNCTION appstore.join_constants(t appstore.transactions, other appstore.t
 
 
 COMMENT ON FUNCTION appstore.join_constants(t appstore.transactions, other appstore.transactions) IS 'Two registers of a transaction, one with a JWS, joined in what cannot change: each member is that of the newest JWS that has it. Where no JWS has it, type, ownership and subscription group are the greatest of receipts, quantity and original purchase date those of the newest receipt. The date of a copy''s purchase is its original purchase date. All other columns are those of the register with the newest JWS.';
+
+
+
+CREATE FUNCTION appstore.join_statements(t anyelement, other anyelement, members text[]) RETURNS anyelement
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET bytea_output TO 'hex'
+    AS $$
+DECLARE
+    v_own       jsonb := to_jsonb(t);
+    v_other     jsonb := to_jsonb(other);
+    v_own_at    jsonb := appstore.statement_version(v_own);
+    v_other_at  jsonb := appstore.statement_version(v_other);
+    v_is_newer  boolean := appstore.is_later_version(v_other_at, v_own_at);
+    v_newest    jsonb := CASE WHEN v_is_newer THEN v_other_at ELSE v_own_at END;
+    v_member    text;
+    v_version   jsonb;
+    v_from      jsonb;
+    v_to        jsonb;
+    v_members   jsonb := '{}';
+    v_known     jsonb := '{}';
+BEGIN
+    FOREACH v_member IN ARRAY members LOOP
+        -- 1. The newest statement of each that has the member; null where none has.
+        v_from := CASE WHEN v_own ->> v_member IS NOT NULL THEN coalesce(v_own -> 'known' -> v_member, v_own_at) END;
+        v_to := CASE WHEN v_other ->> v_member IS NOT NULL THEN coalesce(v_other -> 'known' -> v_member, v_other_at) END;
+        IF appstore.is_later_version(v_to, v_from) THEN
+            v_members := v_members || jsonb_build_object(v_member, v_other -> v_member);
+            v_version := v_to;
+        ELSE
+            v_members := v_members || jsonb_build_object(v_member, v_own -> v_member);
+            v_version := v_from;
+        END IF;
+        -- 2. Only what is not the newest statement's is noted.
+        IF v_version IS DISTINCT FROM v_newest AND v_version IS NOT NULL THEN
+            v_known := v_known || jsonb_build_object(v_member, v_version);
+        END IF;
+    END LOOP;
+    RETURN jsonb_populate_record(CASE WHEN v_is_newer THEN other ELSE t END, v_members || jsonb_build_object('known', nullif(v_known, '{}')));
+END
+$$;
+
+
+ALTER FUNCTION appstore.join_statements(t anyelement, other anyelement, members text[]) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.join_statements(t anyelement, other anyelement, members text[]) IS 'Two rows of a register whose statements have a signed_date and a payload_hash, joined: the row of the newer statement, with each of these members from the newest statement that has it, as known says. Neither order nor repetition changes the result.';
 
 
 
@@ -7989,6 +8230,7 @@ CREATE FUNCTION appstore.lacks_constants(newer appstore.transactions, older apps
         OR (newer.offer_period IS NULL AND older.offer_period IS NOT NULL)
         OR (newer.in_app_ownership_type IS NULL AND older.in_app_ownership_type IS NOT NULL)
         OR (newer.app_transaction_id IS NULL AND older.app_transaction_id IS NOT NULL)
+        OR (newer.previous_original_transaction_id IS NULL AND older.previous_original_transaction_id IS NOT NULL)
         OR (newer.subscription_group_identifier IS NULL AND older.subscription_group_identifier IS NOT NULL)
 $$;
 
@@ -9024,6 +9266,40 @@ COMMENT ON FUNCTION appstore.make_partition(parent text) IS 'Makes the next part
 
 
 
+CREATE FUNCTION appstore.mark_external_purchase_token_reported(environment appstore.environment, external_purchase_id text, reported_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_environment appstore.environment := mark_external_purchase_token_reported.environment;
+    v_id          text := mark_external_purchase_token_reported.external_purchase_id;
+    v_at          timestamptz := mark_external_purchase_token_reported.reported_at;
+BEGIN
+    PERFORM appstore.check_argument(v_environment IS NOT NULL AND v_id IS NOT NULL, 'environment and external_purchase_id must not be null',
+                                    'appstore.external_purchase_tokens_due has both.'),
+            appstore.check_argument(v_at IS NULL OR (isfinite(v_at) AND v_at <= clock_timestamp() + interval '5 minutes'),
+                                    'reported_at must be an instant that is not ahead', 'Give when you reported the token to Apple, such as now().');
+    UPDATE appstore.external_purchase_tokens AS t SET reported_at = v_at, reported_by = CASE WHEN v_at IS NOT NULL THEN appstore.actor() END
+    WHERE t.external_purchase_id = v_id AND t.environment = v_environment AND t.reported_at IS DISTINCT FROM v_at;
+    IF NOT FOUND AND NOT EXISTS (SELECT FROM appstore.external_purchase_tokens AS t
+                                 WHERE t.external_purchase_id = v_id AND t.environment = v_environment) THEN
+        RAISE EXCEPTION 'Apple has told of no such token in %', v_environment
+            USING ERRCODE = 'no_data_found', HINT = 'Only tokens of Apple''s notifications are kept. One that comes later can be marked then.';
+    END IF;
+END
+$$;
+
+
+ALTER FUNCTION appstore.mark_external_purchase_token_reported(environment appstore.environment, external_purchase_id text, reported_at timestamp with time zone) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.mark_external_purchase_token_reported(environment appstore.environment, external_purchase_id text, reported_at timestamp with time zone) IS 'Records that you reported a token for purchases outside the App Store to Apple, and when: it is due no longer. null takes it back. Repeating a call changes nothing. It fails with no_data_found for a token that Apple has not told of. It reports nothing to Apple.';
+
+
+
 CREATE FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
@@ -9095,6 +9371,139 @@ ALTER FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call
 
 
 COMMENT ON FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) IS 'Whether a call of the reconciliation may be made now: no event about its contract came in the last 15 minutes. An answer of a replica that lags would have a newer date than that event. While has_backlog, none may be made.';
+
+
+
+CREATE FUNCTION appstore.merge_app_transactions(p_event_ids bigint[], p_environments appstore.environment[], p_app_transaction_ids text[], p_bundle_ids text[], p_original_application_versions text[], p_application_versions text[], p_original_purchase_dates timestamp with time zone[], p_original_platforms text[], p_preorder_dates timestamp with time zone[], p_store_types text[], p_revocation_dates timestamp with time zone[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[], p_user_ids text[], p_received_at timestamp with time zone[]) RETURNS TABLE(event_id bigint, has_changed boolean, user_id text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_fact    record;
+    v_changed bigint[] := '{}';
+    v_members text[] := '{bundle_id,original_application_version,application_version,original_purchase_date,original_platform,preorder_date,store_type}';
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    -- 1. One by one, since a batch may have several of a download; in the order of the keys, as every writer locks them.
+    FOR v_fact IN
+        SELECT u.*
+        FROM (
+            SELECT unnest(p_event_ids) AS event, unnest(p_environments) AS environment, unnest(p_app_transaction_ids) AS id,
+                   unnest(p_bundle_ids) AS bundle_id, unnest(p_original_application_versions) AS original_version,
+                   unnest(p_application_versions) AS version, unnest(p_original_purchase_dates) AS original_date,
+                   unnest(p_original_platforms) AS platform, unnest(p_preorder_dates) AS preorder_date, unnest(p_store_types) AS store_type,
+                   unnest(p_revocation_dates) AS revocation_date, unnest(p_signed_dates) AS signed_date,
+                   unnest(p_payload_hashes) AS payload_hash, unnest(p_user_ids) AS poster, unnest(p_received_at) AS received_at
+        ) AS u
+        ORDER BY u.environment, u.id COLLATE "C", u.event
+    LOOP
+        INSERT INTO appstore.app_transactions AS t
+            (environment, app_transaction_id, bundle_id, original_application_version, application_version, original_purchase_date,
+             original_platform, preorder_date, store_type, revocation_date, signed_date, payload_hash, event_id, user_id, posted_at,
+             post_event_id)
+        VALUES (v_fact.environment, v_fact.id, v_fact.bundle_id, v_fact.original_version, v_fact.version, v_fact.original_date, v_fact.platform,
+                v_fact.preorder_date, v_fact.store_type, v_fact.revocation_date, v_fact.signed_date, v_fact.payload_hash, v_fact.event,
+                v_fact.poster, CASE WHEN v_fact.poster IS NOT NULL THEN v_fact.received_at END,
+                CASE WHEN v_fact.poster IS NOT NULL THEN v_fact.event END)
+        ON CONFLICT (app_transaction_id, environment) DO UPDATE
+        SET (bundle_id, original_application_version, application_version, original_purchase_date, original_platform, preorder_date, store_type,
+             revocation_date, signed_date, payload_hash, known, event_id)
+            = (SELECT j.bundle_id, j.original_application_version, j.application_version, j.original_purchase_date, j.original_platform,
+                      j.preorder_date, j.store_type, j.revocation_date, j.signed_date, j.payload_hash, j.known,
+                      CASE WHEN (excluded.signed_date, excluded.payload_hash) = (t.signed_date, t.payload_hash)
+                           THEN least(t.event_id, excluded.event_id) ELSE j.event_id END
+               FROM appstore.join_statements(t, excluded, v_members) AS j),
+            (user_id, posted_at, post_event_id)
+            = (SELECT first.user_id, first.posted_at, first.post_event_id
+               FROM (VALUES (t.user_id, t.posted_at, t.post_event_id), (excluded.user_id, excluded.posted_at, excluded.post_event_id))
+                    AS first (user_id, posted_at, post_event_id)
+               ORDER BY first.posted_at NULLS LAST, first.post_event_id LIMIT 1)
+        WHERE appstore.join_statements(t, excluded, v_members) IS DISTINCT FROM t
+           OR (excluded.user_id IS NOT NULL
+               AND (t.user_id IS NULL OR (excluded.posted_at, excluded.post_event_id) < (t.posted_at, t.post_event_id)))
+           OR ((excluded.signed_date, excluded.payload_hash) = (t.signed_date, t.payload_hash) AND excluded.event_id < t.event_id);
+        IF FOUND THEN
+            v_changed := v_changed || v_fact.event;
+        END IF;
+    END LOOP;
+    -- 2. Who has each of them now.
+    RETURN QUERY
+    SELECT u.event, u.event = ANY (v_changed), t.user_id
+    FROM (SELECT unnest(p_event_ids) AS event, unnest(p_environments) AS environment, unnest(p_app_transaction_ids) AS id) AS u
+    CROSS JOIN LATERAL (
+        SELECT t.user_id FROM appstore.app_transactions AS t WHERE t.app_transaction_id = u.id AND t.environment = u.environment OFFSET 0
+    ) AS t;
+END
+$$;
+
+
+ALTER FUNCTION appstore.merge_app_transactions(p_event_ids bigint[], p_environments appstore.environment[], p_app_transaction_ids text[], p_bundle_ids text[], p_original_application_versions text[], p_application_versions text[], p_original_purchase_dates timestamp with time zone[], p_original_platforms text[], p_preorder_dates timestamp with time zone[], p_store_types text[], p_revocation_dates timestamp with time zone[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[], p_user_ids text[], p_received_at timestamp with time zone[]) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.merge_app_transactions(p_event_ids bigint[], p_environments appstore.environment[], p_app_transaction_ids text[], p_bundle_ids text[], p_original_application_versions text[], p_application_versions text[], p_original_purchase_dates timestamp with time zone[], p_original_platforms text[], p_preorder_dates timestamp with time zone[], p_store_types text[], p_revocation_dates timestamp with time zone[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[], p_user_ids text[], p_received_at timestamp with time zone[]) IS 'Merges what Apple says of downloads of apps, one element of each array for each event, with the user who posted it, if any, and when. Returns of each event whether it changed the row, and the user who posted it first.';
+
+
+
+CREATE FUNCTION appstore.merge_external_purchase_tokens(p_event_ids bigint[], p_environments appstore.environment[], p_external_purchase_ids text[], p_bundle_ids text[], p_app_apple_ids bigint[], p_token_types text[], p_token_creation_dates timestamp with time zone[], p_token_expiration_dates timestamp with time zone[], p_subtypes text[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_fact    record;
+    v_event   bigint;
+    v_members text[] := '{bundle_id,app_apple_id,token_type,token_creation_date,token_expiration_date}';
+BEGIN
+    PERFORM appstore.demand_read_committed();
+    -- One by one, since a batch may have several of a token; in the order of the keys, as every writer locks them.
+    FOR v_fact IN
+        SELECT u.*
+        FROM (
+            SELECT unnest(p_event_ids) AS event_id, unnest(p_environments) AS environment, unnest(p_external_purchase_ids) AS id,
+                   unnest(p_bundle_ids) AS bundle_id, unnest(p_app_apple_ids) AS app_apple_id, unnest(p_token_types) AS token_type,
+                   unnest(p_token_creation_dates) AS created, unnest(p_token_expiration_dates) AS expires, unnest(p_subtypes) AS subtype,
+                   unnest(p_signed_dates) AS signed_date, unnest(p_payload_hashes) AS payload_hash
+        ) AS u
+        ORDER BY u.environment, u.id COLLATE "C", u.event_id
+    LOOP
+        INSERT INTO appstore.external_purchase_tokens AS t
+            (environment, external_purchase_id, bundle_id, app_apple_id, token_type, token_creation_date, token_expiration_date, subtype,
+             signed_date, payload_hash, last_event_id, first_signed_date, first_event_id)
+        VALUES (v_fact.environment, v_fact.id, v_fact.bundle_id, v_fact.app_apple_id, v_fact.token_type, v_fact.created, v_fact.expires,
+                v_fact.subtype, v_fact.signed_date, v_fact.payload_hash, v_fact.event_id, v_fact.signed_date, v_fact.event_id)
+        ON CONFLICT (external_purchase_id, environment) DO UPDATE
+        SET (bundle_id, app_apple_id, token_type, token_creation_date, token_expiration_date, subtype, signed_date, payload_hash, known,
+             last_event_id)
+            = (SELECT j.bundle_id, j.app_apple_id, j.token_type, j.token_creation_date, j.token_expiration_date, j.subtype, j.signed_date,
+                      j.payload_hash, j.known,
+                      CASE WHEN (excluded.signed_date, excluded.payload_hash) = (t.signed_date, t.payload_hash)
+                           THEN least(t.last_event_id, excluded.last_event_id) ELSE j.last_event_id END
+               FROM appstore.join_statements(t, excluded, v_members) AS j),
+            first_signed_date = least(t.first_signed_date, excluded.first_signed_date),
+            first_event_id = CASE WHEN (excluded.first_signed_date, excluded.first_event_id) < (t.first_signed_date, t.first_event_id)
+                                  THEN excluded.first_event_id ELSE t.first_event_id END
+        WHERE appstore.join_statements(t, excluded, v_members) IS DISTINCT FROM t
+           OR (excluded.first_signed_date, excluded.first_event_id) < (t.first_signed_date, t.first_event_id)
+           OR ((excluded.signed_date, excluded.payload_hash) = (t.signed_date, t.payload_hash) AND excluded.last_event_id < t.last_event_id)
+        RETURNING v_fact.event_id INTO v_event;
+        IF FOUND THEN
+            RETURN NEXT v_event;
+        END IF;
+    END LOOP;
+END
+$$;
+
+
+ALTER FUNCTION appstore.merge_external_purchase_tokens(p_event_ids bigint[], p_environments appstore.environment[], p_external_purchase_ids text[], p_bundle_ids text[], p_app_apple_ids bigint[], p_token_types text[], p_token_creation_dates timestamp with time zone[], p_token_expiration_dates timestamp with time zone[], p_subtypes text[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[]) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.merge_external_purchase_tokens(p_event_ids bigint[], p_environments appstore.environment[], p_external_purchase_ids text[], p_bundle_ids text[], p_app_apple_ids bigint[], p_token_types text[], p_token_creation_dates timestamp with time zone[], p_token_expiration_dates timestamp with time zone[], p_subtypes text[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[]) IS 'Merges what notifications say of tokens for purchases outside the App Store, one element of each array for each notification. Returns the events that changed a row. It leaves alone what is said of reports.';
 
 
 
@@ -9485,7 +9894,7 @@ COMMENT ON FUNCTION appstore.paid_period(p_environment appstore.environment, p_p
 
 
 
-CREATE FUNCTION appstore.paid_status(p_revocation_date timestamp with time zone, p_revocation_type text, p_revocation_percentage integer, p_revoked_seats integer DEFAULT NULL::integer) RETURNS text
+CREATE FUNCTION appstore.paid_status(p_revocation_date timestamp with time zone, p_revocation_type text, p_revocation_percentage integer, p_revoked_seats integer) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$
     SELECT CASE WHEN p_revocation_date IS NULL OR NOT appstore.is_refund(p_revocation_type)
@@ -9773,20 +10182,6 @@ COMMENT ON FUNCTION appstore.plan_history_days(p_bundle_id text, p_environment a
 
 
 
-CREATE FUNCTION appstore.plus(a numeric, b numeric) RETURNS numeric
-    LANGUAGE sql IMMUTABLE
-    AS $$
-    SELECT coalesce(a + b, a, b)
-$$;
-
-
-ALTER FUNCTION appstore.plus(a numeric, b numeric) OWNER TO appstore_owner;
-
-
-COMMENT ON FUNCTION appstore.plus(a numeric, b numeric) IS 'The sum; null only where both are.';
-
-
-
 CREATE FUNCTION appstore.point_to_orders(p_environment appstore.environment, p_periods uuid[], p_transaction_ids text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -10070,23 +10465,27 @@ CREATE FUNCTION appstore.purchase(p_environment appstore.environment, p_period_n
     AS $$
     SELECT t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.bundle_id, t.product_id,
            coalesce(t.product_type, max(t.product_type) OVER alike), t.is_subscription, t.is_purchased, t.first_token, t.purchase_date,
-           appstore.plus(CASE WHEN NOT part.is_addition THEN t.quantity END, sum(t.quantity) FILTER (WHERE part.is_addition) OVER alike)::integer,
-           appstore.plus(CASE WHEN NOT part.is_addition THEN t.price END, sum(t.price) FILTER (WHERE part.is_addition) OVER alike)::bigint,
+           appstore.whole_number(sum(t.quantity) FILTER (WHERE t.counts) OVER alike),
+           appstore.whole_money(sum(t.price) FILTER (WHERE t.counts) OVER alike),
            t.currency, min(t.first_signed_date) OVER alike, max(greatest(t.signed_date, t.receipt_date)) OVER alike,
            first_value(t.expires_date) OVER newest,
-           -- Seats that were added run on when others are refunded.
-           CASE WHEN (part.is_addition OR t.revocation_date IS NOT NULL)
-                     AND bool_and(t.revocation_date IS NOT NULL) FILTER (WHERE part.is_addition) OVER alike IS NOT FALSE
-                     OR count(*) FILTER (WHERE part.is_addition) OVER alike = CASE WHEN part.is_addition THEN 1 ELSE 0 END
-                THEN first_value(t.revocation_date) OVER newest END,
+           -- Several parts are revoked when the last of them is: the others run on.
+           CASE WHEN count(*) FILTER (WHERE t.counts) OVER alike = 1 THEN first_value(t.revocation_date) OVER newest
+                WHEN bool_and(t.revocation_date IS NOT NULL) FILTER (WHERE t.counts) OVER alike
+                THEN max(t.revocation_date) FILTER (WHERE t.counts) OVER alike END,
            first_value(t.revocation_type) OVER newest, first_value(t.revocation_percentage) OVER newest,
-           appstore.plus(CASE WHEN NOT part.is_addition THEN part.revoked_seats END,
-                         sum(part.revoked_seats) FILTER (WHERE part.is_addition) OVER alike)::integer,
-           first_value(t.is_upgraded) OVER newest, bool_or(part.is_addition) OVER alike,
+           appstore.whole_number(sum(t.seats_revoked) FILTER (WHERE t.counts) OVER alike),
+           first_value(t.is_upgraded) OVER newest, bool_or(t.is_part) OVER alike,
            first_value(t.commitment_info) OVER newest, count(*) OVER alike
-    FROM appstore.transactions AS t
-    CROSS JOIN LATERAL (SELECT appstore.is_addition(t) AS is_addition, appstore.revoked_seats(t) AS revoked_seats) AS part
-    WHERE t.environment = p_environment AND t.period_no = p_period_no
+    FROM (
+        -- What counts together: the first transaction and the seats that were added, each once.
+        SELECT t.*, appstore.is_part(t) AS is_part, appstore.revoked_seats(t) AS seats_revoked,
+               row_number() OVER (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id) = 1
+               OR appstore.is_part(t) AND row_number() OVER (PARTITION BY t.is_purchased, t.purchase_date
+                                                             ORDER BY length(t.transaction_id), t.transaction_id) = 1 AS counts
+        FROM appstore.transactions AS t
+        WHERE t.environment = p_environment AND t.period_no = p_period_no
+    ) AS t
     WINDOW alike AS (PARTITION BY t.is_purchased),
            newest AS (PARTITION BY t.is_purchased
                       ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
@@ -11059,6 +11458,12 @@ BEGIN
     ) AS locked;
     PERFORM FROM appstore.client_posts AS p WHERE p.user_id = v_user
     ORDER BY p.original_transaction_id, p.environment, p.is_receipt, p.transaction_id FOR UPDATE;
+    -- Whose app posted the download of an app: the next user who posts it follows.
+    UPDATE appstore.app_transactions AS a SET user_id = NULL, posted_at = NULL, post_event_id = NULL
+    WHERE a.ctid = ANY (ARRAY(SELECT a.ctid FROM appstore.app_transactions AS a WHERE a.user_id = v_user
+                              ORDER BY a.environment, a.app_transaction_id FOR UPDATE));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    others := others + v_rows;
     PERFORM pg_advisory_xact_lock(hashtextextended(made.order_no::text, 0))
     FROM (SELECT DISTINCT o.order_no FROM appstore.token_orders AS o WHERE o.user_id = v_user AND o.ordered_at IS NOT NULL
           ORDER BY o.order_no) AS made;
@@ -11973,7 +12378,7 @@ CREATE FUNCTION appstore.revoked_seats(t appstore.transactions) RETURNS integer
     AS $$
     SELECT CASE WHEN t.multi_seat_info IS NULL THEN NULL
                 WHEN t.revocation_date IS NOT NULL AND appstore.is_refund(t.revocation_type) THEN t.quantity
-                ELSE coalesce((t.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0) END
+                ELSE least(greatest(coalesce((t.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), 0), t.quantity) END
 $$;
 
 
@@ -12144,6 +12549,22 @@ COMMENT ON FUNCTION appstore.schema_fingerprint() IS 'A digest of each table, in
 
 
 
+CREATE FUNCTION appstore.seats_of(m appstore.contracts, multi_seat_info jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN m.seats_bought IS NOT NULL THEN jsonb_build_object(
+        'bought', m.seats_bought, 'added', m.seats_added, 'revoked', m.seats_revoked, 'renewing', m.renewal_quantity,
+        'invitations', multi_seat_info ->> 'invitationManagement') END
+$$;
+
+
+ALTER FUNCTION appstore.seats_of(m appstore.contracts, multi_seat_info jsonb) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.seats_of(m appstore.contracts, multi_seat_info jsonb) IS 'The seats of a group, from the contract and the multi_seat_info of its current charge: bought, added and revoked as in contracts; renewing (renewal_quantity) is null while it is unknown; invitations is APPLE or DEVELOPER. Null without seats.';
+
+
+
 CREATE FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -12290,7 +12711,7 @@ $$;
 ALTER FUNCTION appstore.set_app_account_token(original_transaction_id text, token uuid, bundle_id text, environment appstore.environment) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.set_app_account_token(original_transaction_id text, token uuid, bundle_id text, environment appstore.environment) IS 'Sets the appAccountToken of a purchase and of its later renewals at Apple, and returns the call. Not for what a family member shares.';
+COMMENT ON FUNCTION appstore.set_app_account_token(original_transaction_id text, token uuid, bundle_id text, environment appstore.environment) IS 'Sets the appAccountToken of a purchase and of its later renewals at Apple, and returns the call. Not for what is shared or assigned.';
 
 
 
@@ -13086,7 +13507,8 @@ BEGIN
     -- news after the notification of the same.
     FOR part, v_excluded, v_source IN
         SELECT p.name, p.excluded, coalesce(p.source, 'appstore.' || p.name) FROM (
-        VALUES ('consumption_obligations', '{}'::text[], NULL),
+        VALUES ('app_transactions', '{event_id,post_event_id}'::text[], NULL),
+               ('consumption_obligations', '{}'::text[], NULL),
                ('contracts', '{}', NULL),
                ('effects', '{}',
                 '(SELECT e.environment, e.kind,
@@ -13096,6 +13518,7 @@ BEGIN
                   FROM appstore.effect_log AS e
                   LEFT JOIN appstore.transactions AS t ON t.transaction_id = e.transaction_id AND t.environment = e.environment
                   WHERE e.kind <> ''status_found'')'),
+               ('external_purchase_tokens', '{last_event_id,first_event_id,reported_by}', NULL),
                ('orders', '{ordered_at}', NULL),
                ('ownership_claims', '{}', NULL),
                ('posted_types', '{}', NULL),
@@ -13119,6 +13542,23 @@ ALTER FUNCTION appstore.state_digest_parts(environment appstore.environment) OWN
 
 
 COMMENT ON FUNCTION appstore.state_digest_parts(environment appstore.environment) IS 'For each table of the ledger how many rows an environment has, and a SHA-256 (hex) over them: where two databases differ. Independent of session settings, the database''s collation, and the order in which events came in.';
+
+
+
+CREATE FUNCTION appstore.statement_version(statement jsonb) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    RETURN jsonb_build_array((extract(epoch FROM (statement ->> 'signed_date')::timestamptz) * 1000)::bigint,
+                             substr(statement ->> 'payload_hash', 3));
+END
+$$;
+
+
+ALTER FUNCTION appstore.statement_version(statement jsonb) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.statement_version(statement jsonb) IS 'The version of a row of a register: [signed_date in milliseconds, payload_hash in hex]. The row as appstore.join_statements has it.';
 
 
 
@@ -14236,6 +14676,34 @@ COMMENT ON FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environme
 
 
 
+CREATE FUNCTION appstore.whole_money(value numeric) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN value > 9223372036854775807 THEN 9223372036854775807 ELSE value END::bigint
+$$;
+
+
+ALTER FUNCTION appstore.whole_money(value numeric) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.whole_money(value numeric) IS 'A sum of prices as one, at most the greatest.';
+
+
+
+CREATE FUNCTION appstore.whole_number(value numeric) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN value > 2147483647 THEN 2147483647 ELSE value END::integer
+$$;
+
+
+ALTER FUNCTION appstore.whole_number(value numeric) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.whole_number(value numeric) IS 'A sum of integers as one, at most the greatest: what Apple signs must not stop the derivation.';
+
+
+
 CREATE FUNCTION appstore.with_type(t appstore.transactions, p_product_type text, p_is_subscription boolean) RETURNS appstore.transactions
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -14288,7 +14756,7 @@ $$;
 ALTER FUNCTION appstore_reports.active_subscriptions(at date, by text, sandbox boolean) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore_reports.active_subscriptions(at date, by text, sandbox boolean) IS 'Subscriptions that are paid and have not ended at the end of the day (UTC), or now if the day lasts. Grace periods and those that will not renew count; trials (a column of their own), family members and who was assigned a seat do not. by is app, product, storefront, offer or currency.';
+COMMENT ON FUNCTION appstore_reports.active_subscriptions(at date, by text, sandbox boolean) IS 'Subscriptions that are paid and have not ended at the end of the day (UTC), or now if the day lasts. Grace periods and those that will not renew count; trials (a column of their own), family members and who was assigned a seat do not. A group is one subscription, whatever its seats. by is app, product, storefront, offer or currency.';
 
 
 
@@ -14351,43 +14819,89 @@ COMMENT ON FUNCTION appstore_reports.churn(first_day date, last_day date, by tex
 
 
 
-CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstore.environment, transaction_id text, replaced_at timestamp with time zone, grace_ends_at timestamp with time zone, is_copied boolean, revocation_date timestamp with time zone, revocation_type text, revocation_percentage integer, is_upgraded boolean, period_start timestamp with time zone)
+CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstore.environment, transaction_id text, replaced_at timestamp with time zone, grace_ends_at timestamp with time zone, is_copied boolean, is_copy boolean, revocation_date timestamp with time zone, revocation_type text, revocation_percentage integer, is_upgraded boolean, period_start timestamp with time zone, additions_expire_at timestamp with time zone, additions_revoked_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
-    SELECT r.environment, r.transaction_id, min(r.replaced_at), max(r.grace_ends_at), bool_or(r.is_copied), max(r.revocation_date),
-           max(r.revocation_type), max(r.revocation_percentage), bool_or(r.is_upgraded), min(r.period_start)
+    SELECT r.environment, r.transaction_id, min(r.replaced_at), max(r.grace_ends_at), bool_or(r.is_copied), bool_or(r.is_copy),
+           max(r.revocation_date), max(r.revocation_type), max(r.revocation_percentage), bool_or(r.is_upgraded), min(r.period_start),
+           max(r.additions_expire_at), max(r.additions_revoked_at)
     FROM (
         -- 1. Only a charge that the customer made can replace a period that still runs: a renewal by Apple begins when the period before it
         --    ends. The index transactions_for_corrections has these. A receipt does not say who made a charge. Seats that are added to a group
-        --    replace nothing: they run beside what was bought before, from the period's start on, unless that was refunded.
-        SELECT c.environment, CASE WHEN p.is_beside THEN c.transaction_id ELSE p.transaction_id END,
-               CASE WHEN NOT p.is_beside THEN c.purchase_date END AS replaced_at, NULL::timestamptz AS grace_ends_at, false AS is_copied,
+        --    replace nothing: they run beside the other parts of their period.
+        SELECT c.environment, what.transaction_id, what.replaced_at, NULL::timestamptz AS grace_ends_at, false AS is_copied, false AS is_copy,
                NULL::timestamptz AS revocation_date, NULL::text AS revocation_type, NULL::integer AS revocation_percentage,
-               NULL::boolean AS is_upgraded, CASE WHEN p.is_beside THEN p.purchase_date END AS period_start
+               NULL::boolean AS is_upgraded, what.period_start, what.additions_expire_at, what.additions_revoked_at
         FROM appstore.transactions AS c
         CROSS JOIN LATERAL (
-            SELECT p.transaction_id, p.purchase_date,
-                   appstore.is_addition(c) AND p.product_id = c.product_id AND p.revocation_date IS NULL AS is_beside
-            FROM appstore.transactions AS p
-            WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
-              AND p.is_purchased = c.is_purchased AND p.is_subscription AND p.expires_date > c.purchase_date
-              AND (p.period_no <> c.period_no OR appstore.is_addition(c))
-              AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
-                  < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
-        ) AS p
+            SELECT array_agg(p.transaction_id) AS running,
+                   (array_agg(p.transaction_id ORDER BY p.purchase_date, length(p.transaction_id), p.transaction_id)
+                        FILTER (WHERE p.is_part))[1] AS first_part,
+                   min(p.purchase_date) FILTER (WHERE p.is_part) AS period_start,
+                   coalesce(bool_or(p.is_part AND p.period_no = c.period_no AND p.purchase_date = c.purchase_date), false) AS is_copy
+            FROM (
+                SELECT p.transaction_id, p.purchase_date, p.period_no,
+                       -- The parts of a period, of which c is a later one: what was bought of one product until one date. Apple marks all of
+                       -- them when it adds a part, so two dates are of one period where Apple has told of an extension of only one of them: and
+                       -- not where the customer changed the product or the plan in between.
+                       c.additional_transaction_reason IS NOT NULL AND c.is_purchased AND p.product_id = c.product_id
+                       AND (p.expires_date = c.expires_date
+                            OR p.additional_transaction_reason IS NOT NULL AND p.is_upgraded IS NOT TRUE AND c.is_upgraded IS NOT TRUE
+                               AND p.billing_plan_type IS NOT DISTINCT FROM c.billing_plan_type
+                               AND NOT EXISTS (
+                                   SELECT FROM appstore.transactions AS other
+                                   WHERE other.original_transaction_id = c.original_transaction_id AND other.environment = c.environment
+                                     AND other.is_purchased AND other.is_subscription AND other.product_id <> c.product_id
+                                     AND other.purchase_date > p.purchase_date AND other.purchase_date < c.purchase_date OFFSET 0)) AS is_part
+                FROM appstore.transactions AS p
+                WHERE p.original_transaction_id = c.original_transaction_id AND p.environment = c.environment
+                  AND p.is_purchased = c.is_purchased AND p.is_subscription AND p.expires_date > c.purchase_date
+                  AND (p.period_no <> c.period_no OR c.additional_transaction_reason IS NOT NULL)
+                  AND (p.purchase_date, length(p.transaction_id), p.transaction_id)
+                      < (c.purchase_date, length(c.transaction_id), c.transaction_id) OFFSET 0
+            ) AS p
+        ) AS before
+        CROSS JOIN LATERAL (
+            SELECT replaced.id AS transaction_id, c.purchase_date AS replaced_at, NULL::timestamptz AS period_start,
+                   NULL::timestamptz AS additions_expire_at, NULL::timestamptz AS additions_revoked_at
+            FROM unnest(before.running) AS replaced (id) WHERE before.first_part IS NULL
+            UNION ALL
+            SELECT c.transaction_id, NULL, before.period_start, NULL, NULL WHERE before.first_part IS NOT NULL
+            UNION ALL
+            SELECT before.first_part, NULL, NULL, c.expires_date, coalesce(c.revocation_date, 'infinity') WHERE before.first_part IS NOT NULL
+        ) AS what
         WHERE c.transaction_id <> c.original_transaction_id AND c.transaction_reason IS DISTINCT FROM 'RENEWAL'
-          AND c.is_subscription AND (NOT c.is_later_copy OR appstore.is_addition(c))
+          AND c.is_subscription AND (NOT c.is_later_copy OR c.additional_transaction_reason IS NOT NULL) AND NOT before.is_copy
         UNION ALL
-        -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies.
-        SELECT c.environment, p.transaction_id, NULL, NULL, true, p.revocation_date, p.revocation_type, p.revocation_percentage, p.is_upgraded, NULL
+        -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies. Where seats were added, the
+        --    purchase may have several parts: a copy has the date of the part that it is a copy of.
+        SELECT c.environment, what.transaction_id, NULL, NULL, what.is_copied, NOT what.is_copied, what.revocation_date, what.revocation_type,
+               what.revocation_percentage, what.is_upgraded, NULL, NULL, NULL
         FROM appstore.transactions AS c
-        CROSS JOIN LATERAL appstore.purchase(c.environment, c.period_no) AS p
-        WHERE c.is_later_copy AND NOT appstore.is_addition(c) AND p.is_purchased = c.is_purchased
+        CROSS JOIN LATERAL (
+            SELECT s.revocation_date, s.revocation_type, s.revocation_percentage, s.is_upgraded,
+                   first_value(s.transaction_id) OVER (ORDER BY length(s.transaction_id), s.transaction_id) AS transaction_id
+            FROM appstore.transactions AS s
+            WHERE s.period_no = c.period_no AND s.environment = c.environment AND s.is_purchased = c.is_purchased
+              AND (s.purchase_date = c.purchase_date
+                   OR s.additional_transaction_reason IS NULL AND c.additional_transaction_reason IS NULL)
+            ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC,
+                     s.transaction_id DESC
+            LIMIT 1
+        ) AS newest
+        CROSS JOIN LATERAL (
+            SELECT newest.transaction_id, true AS is_copied, newest.revocation_date, newest.revocation_type, newest.revocation_percentage,
+                   newest.is_upgraded
+            UNION ALL
+            SELECT c.transaction_id, false, NULL, NULL, NULL, NULL WHERE c.additional_transaction_reason IS NOT NULL
+        ) AS what
+        WHERE c.is_later_copy AND newest.transaction_id <> c.transaction_id
         UNION ALL
         -- 3. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
-        SELECT e.environment, t.transaction_id, NULL, e.grace_period_expires_date, false, NULL, NULL, NULL, NULL, NULL
+        --    All parts of the period have it.
+        SELECT e.environment, part.transaction_id, NULL, e.grace_period_expires_date, false, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL
         FROM appstore.effect_log AS e
         CROSS JOIN LATERAL (
             SELECT t.* FROM appstore.transactions AS t
@@ -14398,13 +14912,19 @@ CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstor
             ORDER BY t.purchase_date DESC, length(t.transaction_id), t.transaction_id
             LIMIT 1
         ) AS t
+        CROSS JOIN LATERAL (
+            SELECT part.transaction_id FROM appstore.transactions AS part
+            WHERE part.original_transaction_id = t.original_transaction_id AND part.environment = t.environment
+              AND part.is_purchased = t.is_purchased AND part.product_id = t.product_id AND part.expires_date = t.expires_date OFFSET 0
+        ) AS part
         WHERE e.grace_period_expires_date > t.expires_date
           -- With a charge within the grace period, the period that failed ended as it should.
           AND NOT EXISTS (
               SELECT FROM appstore.transactions AS n
               WHERE n.original_transaction_id = e.original_transaction_id AND n.environment = e.environment
                 AND n.is_purchased = t.is_purchased AND n.is_subscription AND n.purchase_date > t.purchase_date
-                AND n.purchase_date <= e.grace_period_expires_date OFFSET 0)
+                AND n.purchase_date <= e.grace_period_expires_date
+                AND (n.product_id, n.expires_date) IS DISTINCT FROM (t.product_id, t.expires_date) OFFSET 0)
     ) AS r
     GROUP BY r.environment, r.transaction_id
 $$;
@@ -14413,7 +14933,7 @@ $$;
 ALTER FUNCTION appstore_reports.corrections() OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore_reports.corrections() IS 'What other rows say of a charge: when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of the grace period in which no charge came (grace_ends_at); of a charge that has copies (is_copied) what the newest statement about any of them says; and of seats that were added to a group the start of their period (period_start).';
+COMMENT ON FUNCTION appstore_reports.corrections() IS 'What other rows say of a charge: when a later charge of the contract replaced it before its end, such as by an upgrade (replaced_at); the end of the grace period in which no charge came (grace_ends_at); of a charge that has copies (is_copied) what the newest statement about any of them says; whether it is a copy of a charge to whose period seats were added (is_copy); of seats that were added to a group the start of their period (period_start); and of the first part of such a period when the last of the seats that were added expire (additions_expire_at), and when the last of them was revoked, infinity while one is not (additions_revoked_at).';
 
 
 
@@ -14492,16 +15012,19 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH grouped AS (
-        SELECT c.span, c.bundle_id, c.product_id, c.detail, c.currency,
+        SELECT c.span, c.price_until, c.bundle_id, c.product_id, c.detail, c.currency,
                count(*) FILTER (WHERE NOT c.is_addition) AS n, count(*) FILTER (WHERE c.price IS NULL AND NOT c.is_addition) AS without_price,
                sum(c.price) AS price
         FROM (
-            -- From which place on, after which place, from which place in grace, days, trial, whether its days count instead of the product's
-            -- duration: of introductory offers and of a month of a commitment. In one number, which is quick to hash, and of which the planner does not expect as many values as there are charges: so each process groups its share.
-            SELECT ((width_bucket(c.purchase_date, v_ends) + 1)::bigint << 48) + ((width_bucket(c.ended_at, v_ends) + 1)::bigint << 32)
-                   + ((width_bucket(least(c.expires_date, c.ended_at), v_ends) + 1)::bigint << 16)
+            -- From which place on, after which place, from which place in grace, days, kind: 0 of the product's duration, 1 by its days, as
+            -- introductory offers are, 2 a trial, 3 a month of a commitment. In one number, which is quick to hash, and of which the planner
+            -- does not expect as many values as there are charges: so each process groups its share.
+            SELECT ((width_bucket(c.purchase_date, v_ends) + 1)::bigint << 48) + ((width_bucket(c.counted_until, v_ends) + 1)::bigint << 32)
+                   + ((width_bucket(least(c.expires_date, c.counted_until), v_ends) + 1)::bigint << 16)
                    + 4 * greatest(0, least(appstore_reports.days_between(c.period_start, c.expires_date), 16383))
-                   + CASE WHEN c.is_trial THEN 2 WHEN c.is_intro OR c.billing_plan_type = 'MONTHLY' THEN 1 ELSE 0 END AS span,
+                   + CASE WHEN c.is_trial THEN 2 WHEN c.is_intro THEN 1 WHEN c.plan_duration IS NOT NULL THEN 3 ELSE 0 END AS span,
+                   -- The price ends earlier where this was refunded and seats that were added run on.
+                   CASE WHEN c.ended_at < c.counted_until THEN width_bucket(c.ended_at, v_ends) + 1 END AS price_until,
                    c.bundle_id, c.product_id, c.currency, c.running_price AS price, c.is_addition,
                    appstore_reports.dimension(by, NULL, NULL, c.storefront, c.offer_type, c.offer_identifier, c.offer_discount_type,
                                               c.currency) AS detail,
@@ -14510,14 +15033,17 @@ BEGIN
             WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND c.purchase_date < v_ends[cardinality(v_ends)]
               AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
         ) AS c
-        GROUP BY c.span, c.bundle_id, c.product_id, c.detail, c.currency
+        GROUP BY c.span, c.price_until, c.bundle_id, c.product_id, c.detail, c.currency
     ), charged AS (
-        SELECT g.first, g.after, g.grace, CASE by WHEN 'app' THEN g.bundle_id WHEN 'product' THEN g.product_id ELSE g.detail END AS value,
-               g.currency, g.is_trial, g.n, g.without_price,
-               CASE WHEN NOT g.is_trial THEN g.price * appstore_reports.times_a_month(p.duration, g.is_by_days, g.days) END AS mrr
+        SELECT g.first, g.after, greatest(g.first, coalesce(g.price_until, g.after)) AS price_after, g.grace,
+               CASE by WHEN 'app' THEN g.bundle_id WHEN 'product' THEN g.product_id ELSE g.detail END AS value,
+               g.currency, g.kind = 2 AS is_trial, g.n, g.without_price,
+               CASE WHEN g.kind <> 2
+                    THEN g.price * appstore_reports.times_a_month(CASE g.kind WHEN 3 THEN 'P1M' ELSE p.duration END, g.kind = 1, g.days)
+                    END AS mrr
         FROM (
             SELECT g.*, g.span >> 48 AS first, g.span >> 32 & 65535 AS after, g.span >> 16 & 65535 AS grace,
-                   (g.span >> 2 & 16383)::integer AS days, g.span & 2 <> 0 AS is_trial, g.span & 1 <> 0 AS is_by_days
+                   (g.span >> 2 & 16383)::integer AS days, g.span & 3 AS kind
             FROM grouped AS g
         ) AS g
         LEFT JOIN (
@@ -14532,9 +15058,10 @@ BEGIN
         UNION ALL
         SELECT g.after, g.value, g.currency, CASE WHEN NOT g.is_trial THEN -g.n ELSE 0 END,
                CASE WHEN NOT g.is_trial THEN -g.without_price ELSE 0 END,
-               CASE WHEN NOT g.is_trial AND g.grace < g.after THEN -g.n ELSE 0 END, CASE WHEN g.is_trial THEN -g.n ELSE 0 END,
-               -g.mrr
+               CASE WHEN NOT g.is_trial AND g.grace < g.after THEN -g.n ELSE 0 END, CASE WHEN g.is_trial THEN -g.n ELSE 0 END, 0
         FROM charged AS g
+        UNION ALL
+        SELECT g.price_after, g.value, g.currency, 0, 0, 0, 0, -g.mrr FROM charged AS g
         UNION ALL
         SELECT greatest(g.grace, g.first), g.value, g.currency, 0, 0, g.n, 0, 0
         FROM charged AS g WHERE g.grace < g.after AND NOT g.is_trial
@@ -14549,8 +15076,9 @@ BEGIN
         WINDOW key AS (PARTITION BY k.value, k.currency ORDER BY d.place)
     )
     SELECT r.day, r.value, r.currency, r.paid::bigint, r.without_price::bigint, r.in_grace::bigint, r.trials::bigint,
-           round(coalesce(r.mrr, 0) / 1000, 2), appstore_reports.end_of(r.day) >= now()
-    FROM running AS r WHERE r.paid > 0 OR r.trials > 0;
+           round(coalesce(r.mrr, 0) * 0.001, 2), appstore_reports.end_of(r.day) >= now()
+    -- Seats may be added in another currency, or without the offer of the subscription: then they are MRR without a subscription.
+    FROM running AS r WHERE r.paid > 0 OR r.trials > 0 OR r.mrr > 0;
 END
 $$;
 
@@ -14582,21 +15110,21 @@ BEGIN
     FROM appstore_reports.periods(first_day, last_day, every) AS p;
     RETURN QUERY
     WITH paid AS (
-        SELECT n.purchase_date, n.ended_at, n.is_first_known, (n.renewal_number = 1 OR n.is_trial_conversion) AND NOT n.is_first_known AS is_new,
+        SELECT n.purchase_date, n.counted_until, n.is_first_known, (n.renewal_number = 1 OR n.is_trial_conversion) AND NOT n.is_first_known AS is_new,
                appstore_reports.dimension(by, n.bundle_id, n.product_id, n.storefront, n.offer_type, n.offer_identifier,
                                           n.offer_discount_type, n.currency) AS value
         FROM appstore_reports.numbered AS n
         WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND NOT n.is_addition AND NOT n.is_trial
           AND n.expires_date > n.purchase_date
           AND n.purchase_date < now() -- Apple charges up to a day ahead
-          AND least(n.purchase_date, n.ended_at) < v_to AND greatest(n.purchase_date, n.ended_at) >= v_from
+          AND least(n.purchase_date, n.counted_until) < v_to AND greatest(n.purchase_date, n.counted_until) >= v_from
     ), happened AS (
         SELECT date_trunc(every, v.at)::date AS period, p.value, sum(v.began) AS began, sum(v.found) AS found, sum(v.renewed) AS renewed,
                sum(v.ended) AS ended
         FROM paid AS p
         CROSS JOIN LATERAL (VALUES (p.purchase_date, p.is_new::integer, p.is_first_known::integer,
                                     (NOT p.is_new AND NOT p.is_first_known)::integer, 0),
-                                   (p.ended_at, 0, 0, 0, 1)) AS v (at, began, found, renewed, ended)
+                                   (p.counted_until, 0, 0, 0, 1)) AS v (at, began, found, renewed, ended)
         WHERE v.at <= now()
         GROUP BY date_trunc(every, v.at)::date, p.value
     )
@@ -14626,7 +15154,7 @@ $$;
 ALTER FUNCTION appstore_reports.mrr(at date, by text, sandbox boolean) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore_reports.mrr(at date, by text, sandbox boolean) IS 'Monthly recurring revenue at the end of the day (UTC), in units of each currency: the prices of active_subscriptions, each by the duration of its product: a day ×30, 3 days ×10, a week ×4, 2 weeks ×2, 4 weeks or a month ×1, 2 months 1/2, 3 months 1/3, 6 months 1/6, a year 1/12. mrr_usd is by the rate of the day in appstore.fx_rates. without_price counts those of which only a receipt is known. Apple advises against using price for financial reconciliation.';
+COMMENT ON FUNCTION appstore_reports.mrr(at date, by text, sandbox boolean) IS 'Monthly recurring revenue at the end of the day (UTC), in units of each currency: the prices of active_subscriptions, each by the duration of its product: a day ×30, 3 days ×10, a week ×4, 2 weeks ×2, 4 weeks or a month ×1, 2 months 1/2, 3 months 1/3, 6 months 1/6, a year 1/12. A month of a yearly commitment counts ×1, whatever the duration of the product. Seats that are added to a group count from then on, as if their price were that of a whole period: Apple does not say whether it is prorated. By their own offer and currency, so a row may have no subscription. Refunded seats are left out from their purchase on, since transactions do not say when Apple refunded them: figures of the past change. mrr_usd is by the rate of the day in appstore.fx_rates. without_price counts those of which only a receipt is known. Apple advises against using price for financial reconciliation.';
 
 
 
@@ -14653,7 +15181,7 @@ CREATE FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boole
     SELECT l.day, l.value, l.currency, l.subscriptions, l.without_price, l.mrr,
            round(l.mrr * appstore_reports.usd_rate(l.currency, l.day), 2), l.is_incomplete
     FROM appstore_reports.levels(days, by, sandbox) AS l
-    WHERE l.subscriptions > 0
+    WHERE l.subscriptions > 0 OR l.mrr > 0
     ORDER BY l.day, l.value COLLATE "C", l.currency COLLATE "C"
 $$;
 
@@ -14705,14 +15233,16 @@ DECLARE
 BEGIN
     PERFORM appstore_reports.check_arguments(by, every);
     RETURN QUERY
-    SELECT s.period, s.value, s.currency, s.n, s.refunded, round(s.refunded::numeric / s.n, 6), round(s.gross / 1000, 2),
-           round(s.lost / 100000000, 2), round(s.gross / 1000 - s.lost / 100000000, 2), r.next > now()
+    SELECT s.period, s.value, s.currency, s.n, s.refunded, round(s.refunded::numeric / s.n, 6), round(s.gross * 0.001, 2),
+           round(s.lost * 0.00000001, 2), round(s.gross * 0.001 - s.lost * 0.00000001, 2), r.next > now()
     FROM (
         SELECT date_trunc(every, c.purchase_date)::date AS period,
                appstore_reports.dimension(by, c.bundle_id, c.product_id, c.storefront, c.offer_type, c.offer_identifier,
                                           c.offer_discount_type, c.currency) AS value,
-               c.currency, count(*) AS n, count(*) FILTER (WHERE c.refunded_at IS NOT NULL OR c.refunded_percentage > 0) AS refunded, coalesce(sum(c.price), 0) AS gross,
-               coalesce(sum(c.price * c.refunded_percentage), 0) AS lost
+               c.currency, count(*) AS n, count(*) FILTER (WHERE c.refunded_at IS NOT NULL OR c.refunded_percentage > 0) AS refunded,
+               coalesce(sum(c.price), 0) AS gross,
+               coalesce(sum(CASE WHEN c.refunded_at IS NOT NULL THEN c.price::numeric * c.refunded_percentage
+                                 WHEN c.refunded_percentage > 0 THEN (c.price - c.running_price) * 100000.0 END), 0) AS lost
         FROM appstore_reports.charges AS c
         WHERE c.environment = v_environment AND c.is_purchased AND NOT c.is_trial AND c.price IS DISTINCT FROM 0
           AND c.purchase_date >= date_trunc(every, first_day::timestamp)
@@ -14757,23 +15287,23 @@ BEGIN
                     ELSE 'set_to_renew' END AS status
         FROM appstore_reports.charges AS c
         LEFT JOIN LATERAL (
-            -- Apple charges a renewal up to a day before the period begins, and the customer may turn renewal off in between.
             SELECT e.kind FROM appstore.effect_log AS e
             WHERE e.original_transaction_id = c.original_transaction_id AND e.environment = c.environment
               AND e.kind IN ('will_renew', 'will_not_renew')
-              AND e.occurred_at >= c.committed_at - CASE WHEN c.transaction_reason = 'RENEWAL' THEN interval '24 hours' ELSE '0' END
-              AND e.occurred_at < v_end
+              AND e.occurred_at >= c.committed_at AND e.occurred_at < v_end
             ORDER BY e.occurred_at DESC, e.kind DESC
             LIMIT 1
         ) AS e ON true
-        -- Without such an effect, what the register of the current period says, if it said so by then.
+        -- Without such an effect, what the register of the current period says, if it said so by then. The contract names one of the period's
+        -- charges, which may be seats that were added.
         LEFT JOIN LATERAL (
             SELECT m.will_renew AND m.commitment_will_renew IS NOT FALSE AS will_renew FROM appstore.contracts AS m
             WHERE m.original_transaction_id = c.original_transaction_id AND m.environment = c.environment
-              AND m.current_transaction_id = c.transaction_id AND m.renewal_signed_date < v_end OFFSET 0
+              AND (m.current_transaction_id = c.transaction_id OR m.product_id = c.product_id AND m.current_period_end = c.expires_date)
+              AND m.renewal_signed_date < v_end OFFSET 0
         ) AS m ON true
         WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_addition AND NOT c.is_trial
-          AND c.purchase_date < v_end AND c.ended_at >= v_end
+          AND c.purchase_date < v_end AND c.counted_until >= v_end
           AND c.expires_date > v_from AND (v_recent IS NULL OR c.expires_date AT TIME ZONE 'UTC' > v_recent)
     ) AS s
     GROUP BY s.value, s.status
@@ -14805,24 +15335,24 @@ BEGIN
     PERFORM appstore_reports.check_arguments(NULL, unit);
     RETURN QUERY
     WITH paid AS ( -- 1. charges of the standard price: a cohort begins with the first of them
-        SELECT c.bundle_id, c.product_id, c.original_transaction_id, c.purchase_date::date AS day, c.refunded_at,
+        SELECT c.bundle_id, c.product_id, c.plan_duration, c.original_transaction_id, c.purchase_date::date AS day, c.is_refunded,
                min(c.purchase_date::date) OVER subscription AS began,
                max(c.expires_date::date - c.purchase_date::date) OVER subscription AS length,
-               bool_or(c.is_first_known) OVER subscription AS is_cut,
-               bool_or(c.billing_plan_type = 'MONTHLY') OVER subscription AS is_monthly
+               bool_or(c.is_first_known) OVER subscription AS is_cut
         FROM appstore_reports.numbered AS c
         WHERE c.environment = v_environment AND c.is_subscription AND c.is_purchased AND NOT c.is_addition AND NOT c.is_trial
           AND NOT c.is_intro
           AND c.expires_date IS NOT NULL AND c.purchase_date < now() AND c.product_id = coalesce(product, c.product_id)
-        WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.original_transaction_id)
-    ), timed AS ( -- 2. with the duration of the product, which a commitment pays by the month, else that of the subscription's longest period
-        SELECT p.*, CASE coalesce(CASE WHEN p.is_monthly THEN 'P1M' ELSE d.duration END, '') WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
+        WINDOW subscription AS (PARTITION BY c.bundle_id, c.product_id, c.plan_duration, c.original_transaction_id)
+    ), timed AS ( -- 2. with the duration of the plan or the product, else that of the subscription's longest period
+        SELECT p.*, CASE coalesce(p.plan_duration, d.duration, '')
+                    WHEN 'P7D' THEN 'P1W' WHEN 'P30D' THEN 'P1M' WHEN 'P4W' THEN 'P1M' WHEN 'P12M' THEN 'P1Y'
                     WHEN '' THEN CASE WHEN p.length BETWEEN 0 AND 1 THEN 'P1D' WHEN p.length = 3 THEN 'P3D'
                                       WHEN p.length BETWEEN 6 AND 8 THEN 'P1W' WHEN p.length BETWEEN 12 AND 16 THEN 'P2W'
                                       WHEN p.length BETWEEN 27 AND 37 THEN 'P1M' WHEN p.length BETWEEN 58 AND 62 THEN 'P2M'
                                       WHEN p.length BETWEEN 88 AND 95 THEN 'P3M' WHEN p.length BETWEEN 179 AND 185 THEN 'P6M'
                                       WHEN p.length BETWEEN 363 AND 375 THEN 'P1Y' END
-                    WHEN 'P1M' THEN 'P1M' ELSE d.duration END AS duration
+                    ELSE coalesce(p.plan_duration, d.duration) END AS duration
         FROM paid AS p
         LEFT JOIN (
             SELECT q.product_id, q.bundle_id, max(q.duration) AS duration FROM appstore.products AS q GROUP BY q.product_id, q.bundle_id
@@ -14831,7 +15361,7 @@ BEGIN
           AND (last_day IS NULL OR date_trunc(unit, p.began::timestamp) <= last_day)
     ), placed AS ( -- 3. each subscription in the periods that it paid
         SELECT t.bundle_id, t.product_id, t.duration, date_trunc(unit, t.began::timestamp)::date AS cohort, t.original_transaction_id,
-               round((t.day - t.began) / l.days)::integer AS place, l.days, bool_and(t.refunded_at IS NOT NULL) AS is_refunded
+               round((t.day - t.began) / l.days)::integer AS place, l.days, bool_and(t.is_refunded) AS is_refunded
         FROM timed AS t
         JOIN (VALUES ('P1D', 1.0), ('P3D', 3), ('P1W', 7), ('P2W', 14), ('P1M', 30.4375), ('P2M', 60.875), ('P3M', 91.3125),
                      ('P6M', 182.625), ('P1Y', 365.25)) AS l (duration, days) ON l.duration = t.duration
@@ -14864,7 +15394,7 @@ $$;
 ALTER FUNCTION appstore_reports.retention(product text, unit text, first_day date, last_day date, sandbox boolean) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore_reports.retention(product text, unit text, first_day date, last_day date, sandbox boolean) IS 'Cohorts by the unit (day, week, month, quarter, year) of the first paid charge of a product, without trials and introductory offers, and how many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product begins another cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. Subscriptions whose beginning is not known are left out. product null for all.';
+COMMENT ON FUNCTION appstore_reports.retention(product text, unit text, first_day date, last_day date, sandbox boolean) IS 'Cohorts by the unit (day, week, month, quarter, year) of the first paid charge of a product, without trials and introductory offers, and how many of each paid in the following periods of the product''s duration: period 0 is the first one. A change of product, or of its payment by the year or by the month, begins another cohort, a refunded period is not retained, and a customer who returns is. Always of the size of the cohort. Subscriptions whose beginning is not known are left out. product null for all.';
 
 
 
@@ -14876,6 +15406,7 @@ CREATE FUNCTION appstore_reports.subscriptions_daily(first_day date, last_day da
     FROM appstore_reports.levels(
         ARRAY(SELECT p.period FROM appstore_reports.periods(first_day, last_day, 'day') AS p), by, sandbox) AS l
     GROUP BY l.day, l.value, l.is_incomplete
+    HAVING sum(l.subscriptions) > 0 OR sum(l.trials) > 0
     ORDER BY l.day, l.value COLLATE "C"
 $$;
 
@@ -14919,7 +15450,7 @@ $$;
 ALTER FUNCTION appstore_reports.times_a_month(duration text, is_by_days boolean, days integer) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore_reports.times_a_month(duration text, is_by_days boolean, days integer) IS 'By what the price of a period is multiplied for MRR: by the duration of the product, or by the days of the period where that is unknown or the price is for these days: of an introductory offer, and of a month of a yearly commitment.';
+COMMENT ON FUNCTION appstore_reports.times_a_month(duration text, is_by_days boolean, days integer) IS 'By what the price of a period is multiplied for MRR: by the duration of the product, or by the days of the period where that is unknown or it is an introductory offer.';
 
 
 
@@ -14944,7 +15475,7 @@ BEGIN
                                           n.offer_discount_type, n.currency) AS value,
                n.next_is_trial IS FALSE AND NOT n.next_is_refunded AS is_converted,
                n.next_is_trial IS FALSE AND n.next_is_refunded AS is_refunded,
-               n.next_is_trial IS NULL AND appstore.is_active(now(), n.ended_at) AS is_open,
+               n.next_is_trial IS NULL AND appstore.is_active(now(), n.counted_until) AS is_open,
                n.original_transaction_id
         FROM appstore_reports.numbered AS n
         WHERE n.environment = v_environment AND n.is_subscription AND n.is_purchased AND n.is_trial AND NOT n.is_addition
@@ -15162,6 +15693,96 @@ ALTER TABLE appstore.api_keys ALTER COLUMN key_id ADD GENERATED ALWAYS AS IDENTI
     NO MAXVALUE
     CACHE 1
 );
+
+
+
+CREATE TABLE appstore.app_transactions (
+    environment appstore.environment NOT NULL,
+    app_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    original_application_version text COLLATE pg_catalog."C",
+    application_version text COLLATE pg_catalog."C",
+    original_purchase_date timestamp with time zone,
+    original_platform text COLLATE pg_catalog."C",
+    preorder_date timestamp with time zone,
+    store_type text COLLATE pg_catalog."C",
+    revocation_date timestamp with time zone,
+    signed_date timestamp with time zone NOT NULL,
+    payload_hash bytea NOT NULL,
+    event_id bigint NOT NULL,
+    known jsonb,
+    user_id text COLLATE pg_catalog."C",
+    posted_at timestamp with time zone,
+    post_event_id bigint,
+    CONSTRAINT app_transactions_post_whole CHECK ((((user_id IS NULL) = (posted_at IS NULL)) AND ((user_id IS NULL) = (post_event_id IS NULL)))),
+    CONSTRAINT app_transactions_user_is_a_name CHECK (((char_length(user_id) >= 1) AND (char_length(user_id) <= 255)))
+);
+
+
+ALTER TABLE appstore.app_transactions OWNER TO appstore_owner;
+
+
+COMMENT ON TABLE appstore.app_transactions IS 'Each Apple Account''s download or purchase of an app, as Apple stated it last, by signed_date, then payload_hash. What the newest statement lacks stays as an earlier one has it (see known), but for revocation_date. Statements come from posts of your app, from Apple''s answers, and from notifications about a rescinded consent. A member of a family has one of its own.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.app_transaction_id IS 'Apple''s appTransactionId: one for each Apple Account and app, which stays when the customer downloads the app again, is refunded or buys again.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.original_application_version IS 'The version that the customer downloaded first: CFBundleShortVersionString on macOS, elsewhere CFBundleVersion, the build. In Sandbox always 1.0.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.application_version IS 'The version on the device that posted it, of the newest statement that has one; Apple''s answers have none.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.original_purchase_date IS 'When the customer downloaded the app first. In Sandbox always midnight of 2013-08-01, Pacific time.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.original_platform IS 'Where that was: iOS, macOS, tvOS, visionOS.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.preorder_date IS 'When the customer ordered the app before it was sold; null where it was no preorder.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.store_type IS 'Apple''s storeType: CONSUMER.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.revocation_date IS 'When Apple took the purchase of the app back, by the newest statement; null where it did not.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.signed_date IS 'When Apple signed the newest statement; payload_hash breaks ties.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.payload_hash IS 'SHA-256 of its payload; one less where a member of it could not be read, so that a later reading of the same payload counts.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.event_id IS 'The first event that brought the newest statement.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.known IS 'Where the newest statement lacks members that are known, a member for each, by its column: [signed_date in milliseconds, payload_hash] of the newest that has it. Else null.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.user_id IS 'The user whose app posted it first, by arrival: one Apple Account''s download counts for one user. appstore.forget takes the name away; the next user who posts it follows. Null where no user has posted it: see appstore.app_transaction_user.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.posted_at IS 'When that post came in; then post_event_id decides.';
+
+
+
+COMMENT ON COLUMN appstore.app_transactions.post_event_id IS 'The event of that post.';
 
 
 
@@ -15996,17 +16617,30 @@ CREATE VIEW appstore.orders AS
             COALESCE(seats.price, t.price) AS price,
             t.currency
            FROM (appstore.transactions t
-             LEFT JOIN LATERAL ( SELECT (sum(s.quantity))::integer AS quantity,
-                    (sum(s.price))::bigint AS price,
-                    count(*) AS parts,
-                    bool_and((s.revocation_date IS NOT NULL)) AS are_revoked,
-                    sum(
+             LEFT JOIN LATERAL ( SELECT (
                         CASE
-                            WHEN ((s.revocation_date IS NOT NULL) AND (COALESCE(s.revocation_type, 'REFUND_FULL'::text) = ANY (ARRAY['REFUND_FULL'::text, 'REFUND_PRORATED'::text]))) THEN s.quantity
-                            ELSE ((s.multi_seat_info ->> 'revokedSeatQuantity'::text))::integer
-                        END) AS revoked
-                   FROM appstore.transactions s
-                  WHERE ((t.multi_seat_info IS NOT NULL) AND (s.period_no = t.period_no) AND (s.environment = t.environment) AND s.is_purchased AND ((s.transaction_id = t.transaction_id) OR (s.additional_transaction_reason IS NOT NULL)))) seats ON (true))
+                            WHEN (sum(s.quantity) > 2147483647) THEN (2147483647)::bigint
+                            ELSE sum(s.quantity)
+                        END)::integer AS quantity,
+                    (
+                        CASE
+                            WHEN (sum(s.price) > ('9223372036854775807'::bigint)::numeric) THEN ('9223372036854775807'::bigint)::numeric
+                            ELSE sum(s.price)
+                        END)::bigint AS price,
+                    count(*) AS parts,
+                    bool_and(s.is_revoked) AS are_revoked,
+                    sum(s.revoked) AS revoked
+                   FROM ( SELECT DISTINCT ON (s_1.purchase_date) s_1.quantity,
+                            s_1.price,
+                            (s_1.revocation_date IS NOT NULL) AS is_revoked,
+                                CASE
+                                    WHEN (s_1.multi_seat_info IS NULL) THEN 0
+                                    WHEN ((s_1.revocation_date IS NOT NULL) AND (COALESCE(s_1.revocation_type, 'REFUND_FULL'::text) = ANY (ARRAY['REFUND_FULL'::text, 'REFUND_PRORATED'::text]))) THEN s_1.quantity
+                                    ELSE LEAST(GREATEST(((s_1.multi_seat_info ->> 'revokedSeatQuantity'::text))::integer, 0), s_1.quantity)
+                                END AS revoked
+                           FROM appstore.transactions s_1
+                          WHERE (t.is_subscription AND (s_1.period_no = t.period_no) AND (s_1.environment = t.environment) AND s_1.is_purchased AND ((s_1.transaction_id = t.transaction_id) OR (s_1.additional_transaction_reason IS NOT NULL)))
+                          ORDER BY s_1.purchase_date, (length(s_1.transaction_id)), s_1.transaction_id) s) seats ON (true))
           WHERE ((t.order_no = t.period_no) AND t.is_purchased AND (NOT t.is_later_copy))) o;
 
 
@@ -17027,7 +17661,10 @@ CREATE VIEW appstore.entitlement_terms AS
         END AS will_renew,
     m.original_transaction_id,
     m.bundle_id,
-    appstore.active_until(term.until, (m.will_renew AND (c.is_subscription IS NOT FALSE)), m.status, m.revoked_at, c.is_upgraded, s.leeway) AS active_until
+    appstore.active_until(term.until, (m.will_renew AND (c.is_subscription IS NOT FALSE)), m.status, m.revoked_at, c.is_upgraded, s.leeway) AS active_until,
+    appstore.seats_of(m.*, c.multi_seat_info) AS seats,
+    m.commitment_until,
+    m.commitment_will_renew
    FROM (((((appstore.contracts m
      LEFT JOIN appstore.transactions c ON (((c.transaction_id = m.current_transaction_id) AND (c.environment = m.environment))))
      LEFT JOIN appstore.products p ON (((p.product_id = m.product_id) AND (p.bundle_id = m.bundle_id))))
@@ -17071,11 +17708,23 @@ COMMENT ON COLUMN appstore.entitlement_terms.why_ended IS 'The reason once it ha
 
 
 
-COMMENT ON COLUMN appstore.entitlement_terms.will_renew IS 'Whether the subscription renews; null while it is unknown.';
+COMMENT ON COLUMN appstore.entitlement_terms.will_renew IS 'Whether the next period will be charged; null while it is unknown.';
 
 
 
 COMMENT ON COLUMN appstore.entitlement_terms.active_until IS 'Until when it is active if no further fact comes: until, and access_settings.leeway while a renewal is awaited.';
+
+
+
+COMMENT ON COLUMN appstore.entitlement_terms.seats IS 'Of the purchaser of a group: bought, added, revoked, renewing and invitations (appstore.seats_of); null without seats.';
+
+
+
+COMMENT ON COLUMN appstore.entitlement_terms.commitment_until IS 'Until when the customer has committed to pay by the month; null without a commitment.';
+
+
+
+COMMENT ON COLUMN appstore.entitlement_terms.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';
 
 
 
@@ -17090,8 +17739,11 @@ CREATE VIEW appstore.entitlements AS
     entitlements_at.in_grace,
     entitlements_at.will_renew,
     entitlements_at.original_transaction_id,
-    entitlements_at.bundle_id
-   FROM appstore.entitlements_at(now()) entitlements_at(environment, user_id, product_id, entitlement, active, until, why, in_grace, will_renew, original_transaction_id, bundle_id);
+    entitlements_at.bundle_id,
+    entitlements_at.seats,
+    entitlements_at.commitment_until,
+    entitlements_at.commitment_will_renew
+   FROM appstore.entitlements_at(now()) entitlements_at(environment, user_id, product_id, entitlement, active, until, why, in_grace, will_renew, original_transaction_id, bundle_id, seats, commitment_until, commitment_will_renew);
 
 
 ALTER TABLE appstore.entitlements OWNER TO appstore_owner;
@@ -17121,7 +17773,19 @@ COMMENT ON COLUMN appstore.entitlements.in_grace IS 'Whether it is active althou
 
 
 
-COMMENT ON COLUMN appstore.entitlements.will_renew IS 'Whether the subscription renews; null while it is unknown.';
+COMMENT ON COLUMN appstore.entitlements.will_renew IS 'Whether the next period will be charged; null while it is unknown.';
+
+
+
+COMMENT ON COLUMN appstore.entitlements.seats IS 'Of the purchaser of a group: bought, added, revoked, renewing and invitations (appstore.seats_of); null without seats.';
+
+
+
+COMMENT ON COLUMN appstore.entitlements.commitment_until IS 'Until when the customer has committed to pay by the month; null without a commitment.';
+
+
+
+COMMENT ON COLUMN appstore.entitlements.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';
 
 
 
@@ -17137,6 +17801,171 @@ ALTER TABLE appstore.event_contracts OWNER TO appstore_owner;
 
 
 COMMENT ON TABLE appstore.event_contracts IS 'The contracts of events that are about more than one, such as receipts; an outcome has room for one. Consumables are left out.';
+
+
+
+CREATE TABLE appstore.external_purchase_tokens (
+    environment appstore.environment NOT NULL,
+    external_purchase_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    app_apple_id bigint,
+    token_type text COLLATE pg_catalog."C",
+    token_creation_date timestamp with time zone,
+    token_expiration_date timestamp with time zone,
+    report_by timestamp with time zone GENERATED ALWAYS AS (COALESCE(token_expiration_date, (((token_creation_date AT TIME ZONE 'UTC'::text) + '240:00:00'::interval) AT TIME ZONE 'UTC'::text))) STORED,
+    subtype text COLLATE pg_catalog."C",
+    signed_date timestamp with time zone NOT NULL,
+    payload_hash bytea NOT NULL,
+    last_event_id bigint NOT NULL,
+    known jsonb,
+    first_signed_date timestamp with time zone NOT NULL,
+    first_event_id bigint NOT NULL,
+    reported_at timestamp with time zone,
+    reported_by text,
+    CONSTRAINT external_purchase_tokens_first_not_after_last CHECK ((first_signed_date <= signed_date)),
+    CONSTRAINT external_purchase_tokens_report_whole CHECK (((reported_at IS NULL) = (reported_by IS NULL)))
+);
+
+
+ALTER TABLE appstore.external_purchase_tokens OWNER TO appstore_owner;
+
+
+COMMENT ON TABLE appstore.external_purchase_tokens IS 'Tokens for purchases outside the App Store of which Apple has told: each must be reported to Apple. The newest notification about a token counts, by signed_date, then payload_hash; what cannot change (see known) stays when a newer one does not have it. Workers write all but the report, which appstore.mark_external_purchase_token_reported records.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.external_purchase_id IS 'Apple''s externalPurchaseId; it begins with SANDBOX in Sandbox.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.app_apple_id IS 'The app''s number in the App Store.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.token_type IS 'Apple''s tokenType: SERVICES, ACQUISITION, CORE_TECHNOLOGY. Only tokens of custom links have one.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.token_creation_date IS 'When Apple made the token.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.token_expiration_date IS 'When it expires. Only tokens of custom links do.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.report_by IS 'When Apple begins to complain that the token is not reported: when it expires, else ten days after its creation. Your agreement with Apple may set another deadline.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.subtype IS 'What the newest notification says: CREATED; ACTIVE_TOKEN_REMINDER, each month while a token of a custom link is active; UNREPORTED.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.signed_date IS 'When Apple signed the newest notification; payload_hash breaks ties.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.payload_hash IS 'SHA-256 of its payload; one less where a member of it could not be read, so that a later reading of the same payload counts.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.last_event_id IS 'The first event that brought the newest notification.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.known IS 'Where the newest notification lacks members that cannot change and are known, a member for each, by its column: [signed_date in milliseconds, payload_hash] of the newest that has it. Else null. Such members are bundle_id, app_apple_id, token_type, token_creation_date and token_expiration_date.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.first_signed_date IS 'When Apple signed the oldest notification.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.first_event_id IS 'The first event that brought the oldest notification.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.reported_at IS 'When you reported it; null until then. An UNREPORTED that Apple signed later makes it due again.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens.reported_by IS 'The login that said so, or the person who used the console.';
+
+
+
+CREATE VIEW appstore.external_purchase_tokens_due AS
+ SELECT t.environment,
+    t.external_purchase_id,
+    t.bundle_id,
+    t.app_apple_id,
+    t.token_type,
+    t.token_creation_date,
+    t.token_expiration_date,
+    t.report_by,
+    (t.report_by - statement_timestamp()) AS time_left,
+    t.subtype,
+    t.signed_date,
+    t.first_event_id,
+    t.last_event_id,
+    t.reported_at
+   FROM appstore.external_purchase_tokens t
+  WHERE ((t.reported_at IS NULL) OR ((t.subtype = 'UNREPORTED'::text) AND (t.signed_date > t.reported_at)))
+  ORDER BY t.environment, t.report_by;
+
+
+ALTER TABLE appstore.external_purchase_tokens_due OWNER TO appstore_owner;
+
+
+COMMENT ON VIEW appstore.external_purchase_tokens_due IS 'Tokens for purchases outside the App Store that you have not reported to Apple, or that Apple has called UNREPORTED since: the soonest first.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.external_purchase_id IS 'Apple''s externalPurchaseId.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.app_apple_id IS 'The app''s number in the App Store.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.token_type IS 'Apple''s tokenType; null where it is no token of a custom link.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.token_creation_date IS 'When Apple made the token.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.token_expiration_date IS 'When it expires; null where it is no token of a custom link.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.report_by IS 'When Apple begins to complain that the token is not reported. Your agreement with Apple may set another deadline.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.time_left IS 'Until report_by; negative where it is over.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.subtype IS 'What the newest notification says: CREATED, ACTIVE_TOKEN_REMINDER, UNREPORTED.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.signed_date IS 'When Apple signed the newest notification.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.first_event_id IS 'The event that brought the oldest notification.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.last_event_id IS 'The event that brought the newest notification.';
+
+
+
+COMMENT ON COLUMN appstore.external_purchase_tokens_due.reported_at IS 'When you reported it, before Apple called it UNREPORTED; else null.';
 
 
 
@@ -19803,6 +20632,7 @@ CREATE VIEW appstore.unmatched AS
             p.purchase_date,
             p.is_later_copy,
             p.status,
+            p.has_rest,
             count(*) OVER () AS periods
            FROM ( SELECT t.transaction_id,
                     t.order_no,
@@ -19812,11 +20642,12 @@ CREATE VIEW appstore.unmatched AS
                     t.bundle_id,
                     t.purchase_date,
                     t.is_later_copy,
-                    first_value(appstore.paid_status(t.revocation_date, t.revocation_type, t.revocation_percentage)) OVER newest AS status
+                    first_value(appstore.paid_status(t.revocation_date, t.revocation_type, t.revocation_percentage, 0)) OVER newest AS status,
+                    bool_or(((t.additional_transaction_reason IS NOT NULL) AND (t.revocation_date IS NULL))) OVER (PARTITION BY t.period_no) AS has_rest
                    FROM appstore.transactions t
                   WHERE ((t.original_transaction_id = m.original_transaction_id) AND (t.environment = m.environment) AND t.is_purchased)
                   WINDOW newest AS (PARTITION BY t.period_no ORDER BY GREATEST(t.signed_date, t.receipt_date) DESC, (t.revocation_date IS NULL), (length(t.transaction_id)) DESC, t.transaction_id DESC)) p
-          WHERE ((NOT p.is_later_copy) AND (p.status <> 'refunded'::text))
+          WHERE ((NOT p.is_later_copy) AND ((p.status <> 'refunded'::text) OR p.has_rest))
           ORDER BY (p.order_no = p.period_no), p.purchase_date, (length(p.transaction_id)), p.transaction_id
          LIMIT 1) u)
      LEFT JOIN LATERAL ( SELECT n.order_no,
@@ -19900,7 +20731,8 @@ UNION ALL
             t_1.known,
             t_1.multi_seat_info,
             t_1.commitment_info,
-            t_1.additional_transaction_reason
+            t_1.additional_transaction_reason,
+            t_1.previous_original_transaction_id
            FROM appstore.transactions t_1
           WHERE ((t_1.first_token = n.order_no) AND (t_1.environment = n.environment) AND t_1.is_purchased)
           ORDER BY t_1.purchase_date, (length(t_1.transaction_id)), t_1.transaction_id
@@ -19989,6 +20821,115 @@ COMMENT ON COLUMN appstore.unmatched.periods IS 'How many paid periods of the co
 
 
 
+CREATE VIEW appstore.user_app_transactions AS
+ SELECT found.user_id,
+    a.environment,
+    a.app_transaction_id,
+    a.bundle_id,
+    a.original_application_version,
+    a.application_version,
+    a.original_purchase_date,
+    a.original_platform,
+    a.preorder_date,
+    a.store_type,
+    a.revocation_date,
+    a.signed_date,
+    a.event_id,
+    a.posted_at
+   FROM (( SELECT p.user_id,
+            p.environment,
+            p.app_transaction_id
+           FROM appstore.app_transactions p
+          WHERE (p.user_id IS NOT NULL)
+        UNION ALL
+         SELECT owned.user_id,
+            owned.environment,
+            owned.app_transaction_id
+           FROM ((( SELECT DISTINCT k.user_id,
+                    t.environment,
+                    t.app_transaction_id
+                   FROM (appstore.ownership_claims k
+                     CROSS JOIN LATERAL ( SELECT t_1.environment,
+                            t_1.app_transaction_id
+                           FROM appstore.transactions t_1
+                          WHERE ((t_1.original_transaction_id = k.original_transaction_id) AND (t_1.environment = k.environment) AND (t_1.app_transaction_id IS NOT NULL))
+                         OFFSET 0) t)) owned
+             CROSS JOIN LATERAL ( SELECT
+                   FROM appstore.app_transactions p
+                  WHERE ((p.app_transaction_id = owned.app_transaction_id) AND (p.environment = owned.environment) AND (p.user_id IS NULL))
+                 OFFSET 0) unposted)
+             CROSS JOIN LATERAL ( SELECT appstore.app_transaction_user(owned.environment, owned.app_transaction_id) AS user_id
+                 OFFSET 0) owner)
+          WHERE (owner.user_id = owned.user_id)) found
+     CROSS JOIN LATERAL ( SELECT a_1.environment,
+            a_1.app_transaction_id,
+            a_1.bundle_id,
+            a_1.original_application_version,
+            a_1.application_version,
+            a_1.original_purchase_date,
+            a_1.original_platform,
+            a_1.preorder_date,
+            a_1.store_type,
+            a_1.revocation_date,
+            a_1.signed_date,
+            a_1.payload_hash,
+            a_1.event_id,
+            a_1.known,
+            a_1.user_id,
+            a_1.posted_at,
+            a_1.post_event_id
+           FROM appstore.app_transactions a_1
+          WHERE ((a_1.app_transaction_id = found.app_transaction_id) AND (a_1.environment = found.environment))
+         OFFSET 0) a);
+
+
+ALTER TABLE appstore.user_app_transactions OWNER TO appstore_owner;
+
+
+COMMENT ON VIEW appstore.user_app_transactions IS 'Each user''s downloads of your apps, a row for each Apple Account and app: which version the user downloaded first, when and where. Ask it by user_id.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.user_id IS 'The user whose app posted it first, else the owner of the Apple Account''s latest purchase.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.original_application_version IS 'The version that the customer downloaded first: CFBundleShortVersionString on macOS, elsewhere CFBundleVersion, the build. In Sandbox always 1.0.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.application_version IS 'The version on the device that posted it last; null where none did.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.original_purchase_date IS 'When the customer downloaded the app first. In Sandbox always midnight of 2013-08-01, Pacific time.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.original_platform IS 'Where that was: iOS, macOS, tvOS, visionOS.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.preorder_date IS 'When the customer ordered the app before it was sold; else null.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.store_type IS 'Apple''s storeType: CONSUMER.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.revocation_date IS 'When Apple took the purchase of the app back; else null.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.signed_date IS 'When Apple signed the newest statement.';
+
+
+
+COMMENT ON COLUMN appstore.user_app_transactions.posted_at IS 'When the user''s app posted it first; null where no app did.';
+
+
+
 CREATE TABLE appstore.user_tokens (
     token uuid NOT NULL,
     user_id text NOT NULL COLLATE pg_catalog."C",
@@ -20039,21 +20980,47 @@ CREATE VIEW appstore_reports.charges AS
     t.transaction_reason,
     t.purchase_date,
     t.expires_date,
-    t.billing_plan_type,
+        CASE
+            WHEN (t.billing_plan_type = 'MONTHLY'::text) THEN 'P1M'::text
+            ELSE NULL::text
+        END AS plan_duration,
     (r.period_start IS NOT NULL) AS is_addition,
     COALESCE(r.period_start, t.purchase_date) AS period_start,
-    (t.price -
         CASE
-            WHEN state.is_refunded THEN (0)::bigint
-            ELSE COALESCE(((t.price * state.revoked_seats) / NULLIF(t.quantity, 0)), (0)::bigint)
-        END) AS running_price,
-    (t.purchase_date - (((COALESCE(LEAST(GREATEST(((t.commitment_info ->> 'billingPeriodNumber'::text))::integer, 1), 120), 1) - 1))::double precision * '1 mon'::interval)) AS committed_at,
+            WHEN ((state.revoked_seats > 0) AND (NOT state.is_refunded)) THEN ((((t.price)::numeric * ((t.quantity - state.revoked_seats))::numeric) / (t.quantity)::numeric))::bigint
+            ELSE t.price
+        END AS running_price,
+        CASE
+            WHEN (state.earlier_months > 0) THEN COALESCE(( SELECT (f.purchase_date -
+                    CASE
+                        WHEN (f.transaction_reason = 'RENEWAL'::text) THEN '24:00:00'::interval
+                        ELSE '00:00:00'::interval
+                    END)
+               FROM appstore.transactions f
+              WHERE ((f.original_transaction_id = t.original_transaction_id) AND (f.environment = t.environment) AND (f.purchase_date < t.purchase_date) AND (f.purchase_date > (t.purchase_date - (((state.earlier_months + 4))::double precision * '1 mon'::interval))) AND (f.is_purchased = t.is_purchased) AND (f.product_id = t.product_id) AND ((f.commitment_info ->> 'billingPeriodNumber'::text) = '1'::text))
+              ORDER BY f.expires_date DESC, f.purchase_date
+             LIMIT 1), ((t.purchase_date - ((state.earlier_months)::double precision * '1 mon'::interval)) - '24:00:00'::interval))
+            ELSE (t.purchase_date -
+            CASE
+                WHEN (t.transaction_reason = 'RENEWAL'::text) THEN '24:00:00'::interval
+                ELSE '00:00:00'::interval
+            END)
+        END AS committed_at,
     r.grace_ends_at,
     LEAST(
         CASE
             WHEN t.is_subscription THEN COALESCE(r.grace_ends_at, t.expires_date)
             ELSE NULL::timestamp with time zone
         END, state.revocation_date, r.replaced_at) AS ended_at,
+    LEAST(
+        CASE
+            WHEN t.is_subscription THEN GREATEST(r.grace_ends_at, t.expires_date, r.additions_expire_at)
+            ELSE NULL::timestamp with time zone
+        END,
+        CASE
+            WHEN (state.revocation_date IS NOT NULL) THEN GREATEST(state.revocation_date, r.additions_revoked_at)
+            ELSE NULL::timestamp with time zone
+        END, r.replaced_at) AS counted_until,
     COALESCE((t.offer_discount_type = 'FREE_TRIAL'::text), false) AS is_trial,
     ((NOT (t.offer_type IS DISTINCT FROM 1)) AND (t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'::text)) AS is_intro,
         CASE
@@ -20062,17 +21029,20 @@ CREATE VIEW appstore_reports.charges AS
         END AS refunded_at,
         CASE
             WHEN state.is_refunded THEN COALESCE(state.revocation_percentage, 100000)
-            ELSE (LEAST(COALESCE((((100000)::bigint * state.revoked_seats) / NULLIF(t.quantity, 0)), (0)::bigint), (100000)::bigint))::integer
+            WHEN (state.revoked_seats > 0) THEN ((((100000)::bigint * state.revoked_seats) / t.quantity))::integer
+            ELSE 0
         END AS refunded_percentage,
+    (state.is_refunded AND (r.additions_revoked_at IS DISTINCT FROM 'infinity'::timestamp with time zone)) AS is_refunded,
     GREATEST(t.signed_date, t.receipt_date) AS stated_at
    FROM ((appstore.transactions t
-     LEFT JOIN appstore_reports.corrections() r(environment, transaction_id, replaced_at, grace_ends_at, is_copied, revocation_date, revocation_type, revocation_percentage, is_upgraded, period_start) ON (((r.transaction_id = t.transaction_id) AND (r.environment = t.environment))))
+     LEFT JOIN appstore_reports.corrections() r(environment, transaction_id, replaced_at, grace_ends_at, is_copied, is_copy, revocation_date, revocation_type, revocation_percentage, is_upgraded, period_start, additions_expire_at, additions_revoked_at) ON (((r.transaction_id = t.transaction_id) AND (r.environment = t.environment))))
      CROSS JOIN LATERAL ( SELECT s.revocation_date,
             s.revocation_percentage,
                 CASE
-                    WHEN t.is_purchased THEN ((t.multi_seat_info ->> 'revokedSeatQuantity'::text))::integer
+                    WHEN t.is_purchased THEN LEAST(GREATEST(((t.multi_seat_info ->> 'revokedSeatQuantity'::text))::integer, 0), t.quantity)
                     ELSE NULL::integer
                 END AS revoked_seats,
+            (LEAST(COALESCE(((t.commitment_info ->> 'billingPeriodNumber'::text))::integer, 1), 120) - 1) AS earlier_months,
             ((s.revocation_date IS NOT NULL) AND t.is_purchased AND (s.is_upgraded IS NOT TRUE) AND (COALESCE(s.revocation_type, 'REFUND_FULL'::text) = ANY (ARRAY['REFUND_FULL'::text, 'REFUND_PRORATED'::text]))) AS is_refunded
            FROM ( SELECT
                         CASE
@@ -20091,7 +21061,7 @@ CREATE VIEW appstore_reports.charges AS
                             WHEN r.is_copied THEN r.is_upgraded
                             ELSE t.is_upgraded
                         END AS is_upgraded) s) state)
-  WHERE ((NOT t.is_later_copy) OR (t.additional_transaction_reason IS NOT NULL));
+  WHERE ((NOT t.is_later_copy) OR ((t.additional_transaction_reason IS NOT NULL) AND (r.is_copy IS NOT TRUE)));
 
 
 ALTER TABLE appstore_reports.charges OWNER TO appstore_owner;
@@ -20109,6 +21079,10 @@ COMMENT ON COLUMN appstore_reports.charges.is_purchased IS 'False for what is sh
 
 
 
+COMMENT ON COLUMN appstore_reports.charges.plan_duration IS 'What the price is for, whatever the duration of the product: P1M for a month of a yearly commitment; null where the product says it.';
+
+
+
 COMMENT ON COLUMN appstore_reports.charges.is_addition IS 'Whether it added seats to a group whose subscription runs: its price counts, and it is no subscription of its own.';
 
 
@@ -20121,7 +21095,7 @@ COMMENT ON COLUMN appstore_reports.charges.running_price IS 'The price less that
 
 
 
-COMMENT ON COLUMN appstore_reports.charges.committed_at IS 'When the customer agreed to be charged: of a month of a commitment its first one, else the purchase.';
+COMMENT ON COLUMN appstore_reports.charges.committed_at IS 'From when on what the customer says of renewal is about this charge: the purchase, of a month of a commitment that of its first one. Of a renewal a day before, since Apple charges up to a day ahead.';
 
 
 
@@ -20130,6 +21104,10 @@ COMMENT ON COLUMN appstore_reports.charges.grace_ends_at IS 'The end of the grac
 
 
 COMMENT ON COLUMN appstore_reports.charges.ended_at IS 'The end of access: the earliest of expires_date, or the end of the grace period, of a refund or revocation, and of what replaced it.';
+
+
+
+COMMENT ON COLUMN appstore_reports.charges.counted_until IS 'The end of the subscription: ended_at or, where seats were added within the period, the end of the last of them.';
 
 
 
@@ -20146,6 +21124,10 @@ COMMENT ON COLUMN appstore_reports.charges.refunded_at IS 'When Apple refunded i
 
 
 COMMENT ON COLUMN appstore_reports.charges.refunded_percentage IS 'Thousandths of a per cent of the price that were refunded.';
+
+
+
+COMMENT ON COLUMN appstore_reports.charges.is_refunded IS 'Whether the period was refunded: this charge, and no seats that were added within it run on.';
 
 
 
@@ -20171,23 +21153,25 @@ CREATE VIEW appstore_reports.numbered AS
     c.transaction_reason,
     c.purchase_date,
     c.expires_date,
-    c.billing_plan_type,
+    c.plan_duration,
     c.is_addition,
     c.period_start,
     c.running_price,
     c.committed_at,
     c.grace_ends_at,
     c.ended_at,
+    c.counted_until,
     c.is_trial,
     c.is_intro,
     c.refunded_at,
     c.refunded_percentage,
+    c.is_refunded,
     c.stated_at,
     row_number() OVER contract AS renewal_number,
     ((row_number() OVER contract = 1) AND (c.transaction_reason IS NOT NULL) AND (c.transaction_id <> c.original_transaction_id)) AS is_first_known,
     COALESCE((lag(c.is_trial) OVER contract AND (NOT c.is_trial)), false) AS is_trial_conversion,
     lead(c.is_trial) OVER contract AS next_is_trial,
-    (lead(c.refunded_at) OVER contract IS NOT NULL) AS next_is_refunded
+    COALESCE(lead(c.is_refunded) OVER contract, false) AS next_is_refunded
    FROM appstore_reports.charges c
   WINDOW contract AS (PARTITION BY c.environment, c.original_transaction_id, c.is_purchased, c.is_addition ORDER BY c.purchase_date, (length(c.transaction_id)), c.transaction_id);
 
@@ -20204,6 +21188,10 @@ COMMENT ON COLUMN appstore_reports.numbered.is_subscription IS 'See charges.';
 
 
 COMMENT ON COLUMN appstore_reports.numbered.is_purchased IS 'See charges.';
+
+
+
+COMMENT ON COLUMN appstore_reports.numbered.plan_duration IS 'See charges.';
 
 
 
@@ -20231,6 +21219,10 @@ COMMENT ON COLUMN appstore_reports.numbered.ended_at IS 'See charges.';
 
 
 
+COMMENT ON COLUMN appstore_reports.numbered.counted_until IS 'See charges.';
+
+
+
 COMMENT ON COLUMN appstore_reports.numbered.is_trial IS 'See charges.';
 
 
@@ -20244,6 +21236,10 @@ COMMENT ON COLUMN appstore_reports.numbered.refunded_at IS 'See charges.';
 
 
 COMMENT ON COLUMN appstore_reports.numbered.refunded_percentage IS 'See charges.';
+
+
+
+COMMENT ON COLUMN appstore_reports.numbered.is_refunded IS 'See charges.';
 
 
 
@@ -20267,7 +21263,7 @@ COMMENT ON COLUMN appstore_reports.numbered.next_is_trial IS 'Whether the next c
 
 
 
-COMMENT ON COLUMN appstore_reports.numbered.next_is_refunded IS 'Whether the next charge was refunded.';
+COMMENT ON COLUMN appstore_reports.numbered.next_is_refunded IS 'Whether the next period was refunded.';
 
 
 
@@ -20281,10 +21277,7 @@ CREATE VIEW appstore_reports.transactions AS
         END AS country_source,
     n.product_id AS product_identifier,
     NULL::text AS product_display_name,
-        CASE
-            WHEN (n.billing_plan_type = 'MONTHLY'::text) THEN 'P1M'::text
-            ELSE p.duration
-        END AS product_duration,
+    COALESCE(n.plan_duration, p.duration) AS product_duration,
     (n.purchase_date AT TIME ZONE 'UTC'::text) AS start_time,
         CASE
             WHEN n.is_subscription THEN (n.expires_date AT TIME ZONE 'UTC'::text)
@@ -20400,7 +21393,7 @@ COMMENT ON COLUMN appstore_reports.transactions.product_display_name IS 'Always 
 
 
 
-COMMENT ON COLUMN appstore_reports.transactions.product_duration IS 'The duration in appstore.products; null where no row of the product has one.';
+COMMENT ON COLUMN appstore_reports.transactions.product_duration IS 'P1M for a month of a yearly commitment, else the duration in appstore.products; null where no row of the product has one.';
 
 
 
@@ -20596,6 +21589,9 @@ INSERT INTO appstore.access_settings VALUES (true, '00:00:00');
 
 
 
+
+
+
 INSERT INTO appstore.call_kinds VALUES ('verify_receipt', 'verify_receipt');
 INSERT INTO appstore.call_kinds VALUES ('consumption', NULL);
 INSERT INTO appstore.call_kinds VALUES ('transaction_info', 'transaction_info');
@@ -20614,6 +21610,9 @@ INSERT INTO appstore.call_kinds VALUES ('test_status', NULL);
 INSERT INTO appstore.call_kinds VALUES ('customer_groups', NULL);
 INSERT INTO appstore.call_kinds VALUES ('group_members', NULL);
 INSERT INTO appstore.call_kinds VALUES ('seat_info', NULL);
+
+
+
 
 
 
@@ -20802,7 +21801,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/feed/access_of', '\xe
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/enable_feed', '\x4d4a38bb39bdb1fdc66a18d071e74b4e1b69faca05f94eccb8829b795ee1005c', '{"ROUTINE appstore.enable_feed(boolean)","ROUTINE appstore.disable_feed()","ROUTINE appstore.next_generation(integer)","ROUTINE appstore.feed_cluster()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/expire_feed', '\xf6b024c09a79ed6f6ab7a3206d5eb55fcf113d158c5aef3f75da72096126cfc4', '{"ROUTINE appstore.expire_feed()","ROUTINE appstore.is_feed_needed(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_consumers', '\x8d28a1edf9fd1bf1a8f27754a82962e076ecfcf8d048dcba24c3ce56b3968e20', '{"ROUTINE appstore.take(text,bigint)","ROUTINE appstore.set_consumer(text,bigint)","ROUTINE appstore.remove_consumer(text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_entries', '\x7798b38265caec5dc13c165b8001977977efd5c7fc9c8ed1e6dc76b1709ff765', '{"ROUTINE appstore.effect_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.access_entries(text[],appstore.environment[],text[],appstore.contract_key[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.order_entries(text[],appstore.environment[],text[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.failure_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.notification_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.endpoint_entries(text[],text[],timestamp with time zone[],timestamp with time zone)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_entries', '\x055613e6e194b681756827313453cc3979d102da1dfd2e56ce8618526e294105', '{"ROUTINE appstore.effect_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.access_entries(text[],appstore.environment[],text[],appstore.contract_key[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.order_entries(text[],appstore.environment[],text[],timestamp with time zone,timestamp with time zone)","ROUTINE appstore.failure_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.notification_entries(text[],text[],timestamp with time zone)","ROUTINE appstore.endpoint_entries(text[],text[],timestamp with time zone[],timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_event', '\xcc183824ef547a83d12c7d600b42d2d41eb3115f291ff9bb4fd1ec7c6990340c', '{"ROUTINE appstore.feed_types()","ROUTINE appstore.check_feed_types(text[])","ROUTINE appstore.feed_wants(text,appstore.environment,text,text[],text[],appstore.environment[])","ROUTINE appstore.feed_generation(bigint)","ROUTINE appstore.feed_event(appstore.feed,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/feed_id', '\x8b69aaa3c5ed6d09cee6e62cc8996454193ead941c20b2740bdf9b002303c170', '{"ROUTINE appstore.feed_id(jsonb)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/live_since', '\x21ecbc2ee32c03b20b629a799317c4bb70ffed9854efd7ea9f0f1c42e96c9f70', '{"ROUTINE appstore.live_effects(appstore.environment,uuid[])","ROUTINE appstore.begin_live(text)","ROUTINE appstore.set_live_since(text,timestamp with time zone)"}');
@@ -20812,10 +21811,9 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/feed/tell_effects', '
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/tell_products', '\x4496e6c78e1d766b9bce8dd4606acf556c9d5c49d794924c9fc67e5f3860a0eb', '{"ROUTINE appstore.tell_products()","TRIGGER products_inserted ON appstore.products","TRIGGER products_updated ON appstore.products","TRIGGER products_deleted ON appstore.products"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/classify_history', '\xb0db90fac7a5d848490a626b48e7dd6aee99ebbd05fdda172a1503268eafe04c', '{"ROUTINE appstore.classify_history(bigint)","ROUTINE appstore.compare_history_window(bigint,bigint,integer)","ROUTINE appstore.expire_history()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/history_statistics', '\xf2070873db4340daa84c2d3577b7e3cd81bf6aa5c3db8cf291051fe134dc25ec', '{"ROUTINE appstore.history_statistics()"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/outbox_status', '\x74aa520789464bba3923d33a9ffe82e9aa0826b1c6cee76705fb87bd57ea9376', '{"VIEW appstore.outbox_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/lease_history_windows', '\x88be4ea31906ca5caf9598971180283689f781568116ea937981ac4dfe569e9e', '{"ROUTINE appstore.lease_history_windows(text[],appstore.environment[],integer,integer,integer)","ROUTINE appstore.postpone_history_window(bigint,bigint,text,interval,boolean)","ROUTINE appstore.restart_history_window(bigint,bigint)","ROUTINE appstore.advance_history_window(bigint,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/plan_history', '\x2ed94ea5c3cbf3cbaa01c20568722453b2d1c2de85eea2643cd118ac2ebd9b35', '{"ROUTINE appstore.plan_history(text[],appstore.environment[])","ROUTINE appstore.plan_history_days(text,appstore.environment,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.history_limit(appstore.environment)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/history_gaps', '\x3471d202371a4934a1d66fb4c2ededaebe4dcba94bb142439cd1675abd4e0bc2', '{"VIEW appstore.history_gaps"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/store_history_page', '\x80cea9bfa01e74bfa4801340420efc7d9ad5bd174e5b94e8b7fd61dc660c6075', '{"ROUTINE appstore.store_history_page(bigint,bigint,integer,text,uuid[],timestamp with time zone[],timestamp with time zone[],timestamp with time zone[],integer[],text[],boolean[],bytea[])","ROUTINE appstore.close_history_window(bigint)","ROUTINE appstore.count_history(text,appstore.environment,text,text,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/walk_history', '\x7d3b28a5f77009af3385eca5f241526ff192ef361bdcd948e55954e93798ce74', '{"ROUTINE appstore.walk_history(text,appstore.environment,timestamp with time zone)","ROUTINE appstore.set_history_mode(text,appstore.environment,text)","ROUTINE appstore.history_cursor(text,appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/import/expire_imports', '\xea004061880657a832ec018b6e026c0ceff7cacb0899f1b4f70b698b7dc069e0', '{"ROUTINE appstore.expire_imports()","ROUTINE appstore.is_expired(appstore.imports)"}');
@@ -20834,20 +21832,25 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/active_at', '\
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\x0f0424bb79bf2e867c3dedbe0af6240c10ae0f27362c28b65aa8423e849e339a', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apples_values', '\x5e355040801817a35601cf90d9a3ed6f2ecd462d88cb01484e6b7903195fcda8', '{"ROUTINE appstore.is_purchase(text)","ROUTINE appstore.is_refund(text)","ROUTINE appstore.is_subscription(text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\xec906be7cca120363c6ff7942c3764c8036b589579c29867657e3a225cf4c03e', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[],text[],jsonb[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x7f9795933e3844adc98d72c040ec8d5fe69667004cc4673fd509d3ba29e9974f', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\xce0302a84099cf4014a0b30fd4f503758b088dcd1a745b87222fb73bab3858dd', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xfac72c9b707acf3f574dd8a45719840f876b7dbd55f37b3c2ea5a4847c09aabd', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xd6334d8512f3c513b7b63a50e711a33e705ee9a88be5afeae834e5def04b059f', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\xfc4feba2908b766699d93c256710964946047476c40c7e667fbb1181e002dc1f', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\x2aaada2fe53ae101d9ca72ce056d6becedf9b46bc4a8d0a57ed6f7741c6cec0e', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x9b679ebad0b45dece7e3b0d8b2658da9198ca02b3e79c7f96915b473bc8d9115', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x41feade155dc81d78645b378b185db1b08d7ed03358aed7d3394e8a2aadde1a2', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.point_to_orders(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x105e6e116d78140ac0f50a63c9d6f360c49f000cb882afb40f65aa6a73423315', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_constants', '\xd591d3ecc6cbc2f524987f6200bcd084166b254ddc5177c20e300d8a6e11b32d', '{"ROUTINE appstore.lacks_constants(appstore.transactions,appstore.transactions)","ROUTINE appstore.jws_version(appstore.transactions)","ROUTINE appstore.join_constants(appstore.transactions,appstore.transactions)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_constants', '\xf47ca8346df562c68b2efff57b231825e23fff69e05315ae28d91f60be116b4c', '{"ROUTINE appstore.lacks_constants(appstore.transactions,appstore.transactions)","ROUTINE appstore.jws_version(appstore.transactions)","ROUTINE appstore.join_constants(appstore.transactions,appstore.transactions)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_statements', '\xab84a40aa4359ff08175122b3f642e1f8e86411ba6c281c211978d5c2201df60', '{"ROUTINE appstore.join_statements(anyelement,anyelement,text[])","ROUTINE appstore.statement_version(jsonb)","ROUTINE appstore.is_later_version(jsonb,jsonb)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\xcc394a7e11c270d84ac843226b47500b8a589f3c938625eed6f82487447c7972', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/merge_app_transactions', '\x7ab9817d0acebf2ba27613b7a7a0379c5f0bc48a1e8e25f3419a18ff5a9ec80a', '{"ROUTINE appstore.merge_app_transactions(bigint[],appstore.environment[],text[],text[],text[],text[],timestamp with time zone[],text[],timestamp with time zone[],text[],timestamp with time zone[],timestamp with time zone[],bytea[],text[],timestamp with time zone[])","ROUTINE appstore.app_transaction_user(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/merge_external_purchase_tokens', '\x035d69a729d07d706b611d58de4c982978161560a22279b670da571090fda4eb', '{"ROUTINE appstore.merge_external_purchase_tokens(bigint[],appstore.environment[],text[],text[],bigint[],text[],timestamp with time zone[],timestamp with time zone[],text[],timestamp with time zone[],bytea[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\xf0cbbeeec15d12743c4935ad4aec766956c5db1c2dd5cd64834666048c8876cf', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x3864312dc5cac3450f967f5892dccc640a6b1619f16dd2c20fbe930f10eeb511', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.plus(numeric,numeric)","ROUTINE appstore.is_addition(appstore.transactions)","ROUTINE appstore.revoked_seats(appstore.transactions)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,text,integer,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x197b69d9678771151f5fd92f22fea1e8628329668add738a1b9e29fcad63e7ec', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.whole_number(numeric)","ROUTINE appstore.whole_money(numeric)","ROUTINE appstore.is_part(appstore.transactions)","ROUTINE appstore.revoked_seats(appstore.transactions)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,text,integer,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x996ba532442e82b41d1bd0641a797394272b0b5a4edad25800640e93fc87e7ea', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x93dc1d071fb4a256a46cec6cc3708bbfc7e5935a1ab96d4a12ce8b49dd356666', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/seats_of', '\xd41fdae4bff04b0240da33b8acc5bd130fc19c26dab9bf37d9e6c660604f3a58', '{"ROUTINE appstore.seats_of(appstore.contracts,jsonb)","ROUTINE appstore.commitment_of(appstore.contracts,jsonb)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/with_type', '\x889d4c7258d634249852ed0e0abc46c1c91a61d41cffc88a43afb135ac775b4d', '{"ROUTINE appstore.sha1(bytea)","ROUTINE appstore.purchase_number(appstore.transactions)","ROUTINE appstore.with_type(appstore.transactions,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/drop_aged_partition', '\x6ed8abb0bc29e87f32c087277fed122ececb75b04d2a99e6d0979669984f9d8a', '{"ROUTINE appstore.drop_aged_partition()","ROUTINE appstore.drop_detached_partition()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/expire', '\x2bf37033b7d6da7bdae1b2a55b3623f21f81ce3d39ec84d4c819e1f42e70173c', '{"ROUTINE appstore.expire(text)","ROUTINE appstore.expire_notifications()","ROUTINE appstore.expire_calls()"}');
@@ -20858,18 +21861,20 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_s
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/contracts_of', '\xbd268f50892f01141b15f8ed64bd99607c5546d3e648d17152f185bf4e9b449d', '{"ROUTINE appstore.contracts_of(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/discard_event', '\x28d091db6431c2d5d0c5f6cec389e84f780086745f34a894a74678ce5ec6aa78', '{"ROUTINE appstore.discard_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain', '\xe08b53fe74ffe9462e4cbc5472683d3e379e575e136dc9edc52016cdcf7a56a5', '{"ROUTINE appstore.explain(bigint,text,text[],text[],uuid,uuid[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x3412f5bd70cddb7ccba43e3c63cc4f3d02a464c656a47a9c398b83327c083aae', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x5d867f5c4d630c0c2ce6ed72b89bff096c4b076492788c9e810f417139279a75', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/external_purchase_token_statistics', '\xcc03d1c4ed7743752c5cf91ade4c8b1804997b1281e5eb2dc97acac924f3f46f', '{"ROUTINE appstore.external_purchase_token_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xc4ddc664934d1b745d56cd1a511ab15c4d4432b894123e36ef28cba0a5dd63f7', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\xf27df148586073e4b2e0aaff6eb7a9ad644a23805d1c1eb693d8a476e4d97e73', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/forget', '\x6d9527b469d43e01d29967bd1593f9702141d818a8b0ad8e23e60304eac8e264', '{"ROUTINE appstore.forget(text,text)","ROUTINE appstore.discard_waiting_posts(bigint[])","ROUTINE appstore.delete_bodies(bigint[],appstore.contract_key[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/forget', '\x93cc1183c3bedfce4cd779e1806a1c223ae016320c552f8013dcafd46c7a5e76', '{"ROUTINE appstore.forget(text,text)","ROUTINE appstore.discard_waiting_posts(bigint[])","ROUTINE appstore.delete_bodies(bigint[],appstore.contract_key[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/mark_external_purchase_token_reported', '\xea2ee1ec9345d601020b8b9c1547924b2661c6487d07480ee23efc751654cd02', '{"ROUTINE appstore.mark_external_purchase_token_reported(appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/odd_members', '\x7620e4e137c1e2a14e17e86c689d72cfc1ab1eb72cee845d00e7b40471a9ad63', '{"ROUTINE appstore.odd_members()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/rename_in_ledger', '\x516589897169cbd3dfdb203df38a99033f97b1e1c7853cc232b63c68d1b6ef33', '{"ROUTINE appstore.rename_in_ledger(text,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/rename_in_ledger', '\x5d8b48a9fa1b9dc46e7a38f6b66e1adf4a408ef5758d8ac716f0c482127273c3', '{"ROUTINE appstore.rename_in_ledger(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repair_outcomes', '\x352f60e11d5db6a1330a7b499568f3c8d84315970fc4ed993283e6e2d0f5e3cf', '{"ROUTINE appstore.repair_outcomes(text,bigint[],timestamp with time zone,interval,text,text,jsonb)","ROUTINE appstore.repair_held(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repairs', '\xdf9a4e98d5f729a6f2e130d1d9c41ba6a99f99d0f51625153bc3adc1459edfa2', '{"ROUTINE appstore.check_repair(text,appstore.repair_filter,text)","ROUTINE appstore.count_repair(text,appstore.repair_filter,bigint,bigint)","ROUTINE appstore.begin_repair(text,appstore.repair_filter,text,bigint,boolean)","ROUTINE appstore.requeue(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.discard(appstore.result,text,text,text,appstore.environment,text,timestamp with time zone,timestamp with time zone,text,bigint,boolean)","ROUTINE appstore.stop_repair(bigint,text)","ROUTINE appstore.repair_step(appstore.repairs)","ROUTINE appstore.take_repair_step()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/requeue_event', '\x40b3185e3e1aa439fb074534e9a2db0bb4a57149ca20bdc0e53d411c78633a01', '{"ROUTINE appstore.requeue_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/set_leeway', '\xeab7c4dceeccab5f5b05aac8bece6e2465cbbae0cfb2c7137a072cd1786e0c9d', '{"ROUTINE appstore.set_leeway(interval,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/state_digest', '\x187c8891c09b6bb747a30698d667c24f3395fabe3eeaa36b590b79d893e68664', '{"ROUTINE appstore.chain_link(bytea,text)","ROUTINE appstore.chained_digest(text)","ROUTINE appstore.state_digest_parts(appstore.environment)","ROUTINE appstore.state_digest(appstore.environment)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\x272a5c82028eeabeb90dd61853093dcc4115d5977b059e002d3a556c0b87569f', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/state_digest', '\x1a7d37d63372b6082c9d7fb382d5e12773d9e56a9d7b610ddf333e6413035105', '{"ROUTINE appstore.chain_link(bytea,text)","ROUTINE appstore.chained_digest(text)","ROUTINE appstore.state_digest_parts(appstore.environment)","ROUTINE appstore.state_digest(appstore.environment)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\x166d29970c16a29a02b2378ddbcd481c857826270973522ddf2c2f5c580f1f09', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/unknown_values', '\x2def799d0de6152ae217770782e7c8f48e0177796193aaac3e82e5dbc5ff4e1a', '{"ROUTINE appstore.unknown_values()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/fall_back', '\xf90af5d53e98af45a169e0e59282e09b93bc4464a2150fcd06f96fd05ea16f13', '{"ROUTINE appstore.fall_back(bigint[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/repeat_call', '\x1a278d9055fbad89c6d5a25da09f6da9f1e59231f87444d5870e0a7caadcb6ee', '{"ROUTINE appstore.repeat_call(bigint,text)"}');
@@ -20878,36 +21883,34 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/ask_questio
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/is_stale', '\x8095282af24dd26a866e9fef94368d5cfa87596a2858745481cf8307ff077381', '{"ROUTINE appstore.is_stale(text,appstore.contracts,timestamp with time zone)","ROUTINE appstore.is_refund_in_doubt(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.still_holds(appstore.reconcile_watches,appstore.contracts,timestamp with time zone)","ROUTINE appstore.next_question(appstore.reconcile_watches,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.heard_at(appstore.environment,text)","ROUTINE appstore.has_backlog(timestamp with time zone)","ROUTINE appstore.may_be_called(appstore.environment,text)","ROUTINE appstore.may_be_asked_at(text,appstore.environment,text,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/reconcile', '\x0d0e3492537f430f0e4941eab9513cfe4fef5bbcff8bb8c0f401eff46d838a00', '{"ROUTINE appstore.reconcile(text[],appstore.environment[],integer,timestamp with time zone)","ROUTINE appstore.watch_stale_contracts(text,appstore.environment,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/reconcile_contract', '\xfcf9c2091761ebba277bb2c34fb990f89d0be8d669ea27f039e3699f31a93c8a', '{"ROUTINE appstore.reconcile_contract(text,text,appstore.environment)","ROUTINE appstore.reconcile_statistics()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/active_subscriptions', '\xfab106d7199a70a257c5cf425c11ff05da4b42473f0d09323373f20ac3b08c6e', '{"ROUTINE appstore_reports.subscriptions_daily(date,date,text,boolean)","ROUTINE appstore_reports.active_subscriptions(date,text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/corrections', '\xe85597a8df49c38ac89c0c64bae4aa81e98af0d3edb67c5261a7374426ce0231', '{"ROUTINE appstore_reports.corrections()"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/levels', '\x91b83377d6391db6921bb0c1a5e6aab05f4d4d1f7e340df3812efbe9e77991d2', '{"ROUTINE appstore_reports.levels(date[],text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/movement', '\x68363bdba76af2c103ce57bbec441232dda2c130c5350d1f551bfc6d3b2ea569', '{"ROUTINE appstore_reports.movement(date,date,text,text,boolean)","ROUTINE appstore_reports.churn(date,date,text,text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/mrr', '\x2a6722038a3490c2e48f153a220bcc53000b4b9c4eade406b3501407fcd6a792', '{"ROUTINE appstore_reports.mrr_of_days(date[],text,boolean)","ROUTINE appstore_reports.mrr(date,text,boolean)","ROUTINE appstore_reports.mrr_by_month(date,date,text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/refunds', '\x450c8d9be631dbe4bcf465e6c129f6d03d4d8bfa6ba64ee2cdfe7c78e525e457', '{"ROUTINE appstore_reports.refunds(date,date,text,text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/renewal_status_at', '\xf9a2b8e5a3456fcef434468020344fcd2e99862e6e84827d575abc5c2df4860b', '{"ROUTINE appstore_reports.renewal_status_at(date,text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/report_words', '\x9db073d5c5a79f162f6ec544b5f8ad4b9ba1711fc4532f37975487bb11d514da', '{"ROUTINE appstore_reports.dimension(text,text,text,text,integer,text,text,text)","ROUTINE appstore_reports.days_between(timestamp with time zone,timestamp with time zone)","ROUTINE appstore_reports.times_a_month(text,boolean,integer)","ROUTINE appstore_reports.end_of(date)","ROUTINE appstore_reports.usd_rate(text,date)","ROUTINE appstore_reports.check_arguments(text,text)","ROUTINE appstore_reports.periods(date,date,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/retention', '\xa57c0c57ec605d979fb5a36a839b1718181bc2a6353e2ef0d97f14ade6dab43f', '{"ROUTINE appstore_reports.retention(text,text,date,date,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/trials', '\x5bb44e990460b6043c25e24299ba9a6e9fc5e48aea877396084f1c6be2a1f415', '{"ROUTINE appstore_reports.trials(date,date,text,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/active_subscriptions', '\x6fe70dab341738917892f8f0418a1cb0a29b56e685a23e0e17e1ddfec357e6f0', '{"ROUTINE appstore_reports.subscriptions_daily(date,date,text,boolean)","ROUTINE appstore_reports.active_subscriptions(date,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/corrections', '\xc62d66e19dee95bff5e3e0b8e7130ed854c1d845c592f2c2c31752a36b56fbc6', '{"ROUTINE appstore_reports.corrections()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/levels', '\xb61022e7f803ac0f5e52bcb496993a13352255db18b1c63f61ec405ecdb3a7ea', '{"ROUTINE appstore_reports.levels(date[],text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/movement', '\x33180a0f52cbf05c47dc01985384c008ae04c77fdfb82feaf01bf74c687bd0c7', '{"ROUTINE appstore_reports.movement(date,date,text,text,boolean)","ROUTINE appstore_reports.churn(date,date,text,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/mrr', '\xe9450cc69fe73c38b39a1cabcd88000dfa95cb339526dc7c27c8f9a91a810102', '{"ROUTINE appstore_reports.mrr_of_days(date[],text,boolean)","ROUTINE appstore_reports.mrr(date,text,boolean)","ROUTINE appstore_reports.mrr_by_month(date,date,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/refunds', '\x10fafd4d7c10a5c92a641c7219586dd6e4cc4c29b422f4f82a993631922769b1', '{"ROUTINE appstore_reports.refunds(date,date,text,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/renewal_status_at', '\xef9b914d600a84fc7e25b7a3f29bce290382f1a42035918a7c4ff9ce31b77ffe', '{"ROUTINE appstore_reports.renewal_status_at(date,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/report_words', '\xbe462289e1acdc3d9494eb703d4254d64dd3492036893a361f8e7da95e3f1596', '{"ROUTINE appstore_reports.dimension(text,text,text,text,integer,text,text,text)","ROUTINE appstore_reports.days_between(timestamp with time zone,timestamp with time zone)","ROUTINE appstore_reports.times_a_month(text,boolean,integer)","ROUTINE appstore_reports.end_of(date)","ROUTINE appstore_reports.usd_rate(text,date)","ROUTINE appstore_reports.check_arguments(text,text)","ROUTINE appstore_reports.periods(date,date,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/retention', '\xd84117779fdc75f0ded09433e6864464b55f05080d5cb88c51b7e78e217cc119', '{"ROUTINE appstore_reports.retention(text,text,date,date,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/trials', '\x3998dcd528d65a21203eb56e0450116eeaae60e6709485f700e88acd6870e2e5', '{"ROUTINE appstore_reports.trials(date,date,text,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/revocation/certificate_questions', '\xc5ab1d8460cb63f49e10c6d297b6f0446e2da176ad36a443a77feff19aee4390', '{"ROUTINE appstore.see_certificates(bytea[],bytea[])","ROUTINE appstore.lease_certificate(integer)","ROUTINE appstore.settle_certificate(bytea,bigint,text,bigint,bigint,bigint,text,text,bigint)","ROUTINE appstore.ignore_revocation(bytea,boolean,text)","ROUTINE appstore.certificate_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/revocation/signers_of', '\x9528b545ba5a85c5329ed8ddfb764f6dee32bcb04baa7433c781e41fbf837d5a', '{"ROUTINE appstore.signers_of(bytea)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/schema/schema_fingerprint', '\x34e9452bf2e20f5ba9a50534b7cdba5ce660b2fd1208320cb3b948644b1e7243', '{"ROUTINE appstore.schema_fingerprint()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/api_budgets', '\xb75328b7342c284f9d569e560ce31c9860baaa15e968eb602f4c7df475983430', '{"ROUTINE appstore.api_allowance(double precision,double precision,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.take_api_budget(text,appstore.environment,text,double precision,integer,integer)","ROUTINE appstore.block_api_endpoint(text,appstore.environment,text,interval)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/api_requests', '\x774e8f150b603ca0e228eee2f397b5c705603b5bf9f88f4d22ba5d1eb2991598', '{"ROUTINE appstore.api_request_apple(bytea,text,text,jsonb,text,appstore.environment)","ROUTINE appstore.api_call(bytea,bigint)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/ask_apple', '\x436701baaa2b5c81adcc98e68a2d00423b98e09d2e5eb72517b758a778125c11', '{"ROUTINE appstore.ask_apple(text,text,text,appstore.environment,text,text)","ROUTINE appstore.set_app_account_token(text,uuid,text,appstore.environment)","ROUTINE appstore.finish_transaction(text,text,appstore.environment)","ROUTINE appstore.extend_renewal_date(text,integer,integer,text,text,appstore.environment)","ROUTINE appstore.extend_for_all(text,integer,integer,text[],text,text,appstore.environment)","ROUTINE appstore.call_document(bigint)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/ask_apple', '\xab05b32cc61f01d5ba802fc554ab1b433423c2e2e2bcf3a12adc79b6dde74b4f', '{"ROUTINE appstore.ask_apple(text,text,text,appstore.environment,text,text)","ROUTINE appstore.set_app_account_token(text,uuid,text,appstore.environment)","ROUTINE appstore.finish_transaction(text,text,appstore.environment)","ROUTINE appstore.extend_renewal_date(text,integer,integer,text,text,appstore.environment)","ROUTINE appstore.extend_for_all(text,integer,integer,text[],text,text,appstore.environment)","ROUTINE appstore.call_document(bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/server_api/request_apple', '\x7c2ca6bc370925041ffb1526d649f94e98bdfad016632ebf90788a9ce546b9e3', '{"ROUTINE appstore.place_of_call(text,appstore.api_keys,text,appstore.environment)","ROUTINE appstore.request_apple(text,text,jsonb,text,appstore.environment,text,appstore.api_keys,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/entitlements', '\x42ce198d4bc15f59773e836fb542bc543662a2f8ac1992a540372c48b48ce2ce', '{"VIEW appstore.entitlements"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/failed', '\xc4456f038381df4f28ce672c29bdcc581b10bf7a704ed81f515ea580d544c5ca', '{"VIEW appstore.failed"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/history_coverage', '\x595aaa22eaffb08ccbcb92ac81f57a6960217a3b72b41a44874d029804158f31', '{"VIEW appstore.history_coverage"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_app_transactions', '\xd92cfa3d73fd65d366f17af0ea11c9cd5e6ca2a096301fb59c8d0843f4cefd06', '{"ROUTINE appstore.api_app_transactions(bytea,appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_feed', '\xc9f177ae91faa5d0cb187d67c5b6eff739d0689d030a492cbf98be54f436f408', '{"ROUTINE appstore.feed_place(integer,bigint,timestamp with time zone)","ROUTINE appstore.feed_position_before(timestamp with time zone,bigint,bigint)","ROUTINE appstore.feed_environments(appstore.api_keys)","ROUTINE appstore.feed_cloud_event(text)","ROUTINE appstore.api_feed(bytea,appstore.environment,text[],text,integer,bigint,timestamp with time zone,integer,boolean)","ROUTINE appstore.api_feed_entry(bytea,bigint)","ROUTINE appstore.feed_end()","ROUTINE appstore.api_consumer(bytea,text)","ROUTINE appstore.api_set_consumer(bytea,text,integer,bigint,timestamp with time zone)","ROUTINE appstore.api_remove_consumer(bytea,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_keys', '\x789361452bc6a1ca7b808daee05c2a06b7638b65ee99902d0b5e7fa3e18db23c', '{"ROUTINE appstore.is_alive(appstore.api_keys)","ROUTINE appstore.make_api_key(bytea,text,text[],appstore.environment[],text[],timestamp with time zone)","ROUTINE appstore.revoke_api_key(integer)","ROUTINE appstore.api_key(bytea)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_order_reads', '\xeaea4576c0bacb3d222b46b65c7905081718eee6043b97848bb34a1bcf1c989d', '{"ROUTINE appstore.renumbered(uuid)","ROUTINE appstore.api_order(bytea,appstore.environment,uuid)","ROUTINE appstore.api_user_orders(bytea,appstore.environment,text,text,text,timestamp with time zone,uuid,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_orders', '\x2316e1e1ad07181f53f6b2e1435002a5836a3cd3673e3b7076a426aadf43cf61', '{"ROUTINE appstore.api_create_order(bytea,text,text,uuid,text)","ROUTINE appstore.api_link_owner(bytea,appstore.environment,text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_posts', '\xe619f9ee56f5b256b8380b6a16c9a21e14cf929c79799f2eac94d8773f942381', '{"ROUTINE appstore.store_post(bytea,text,text,bytea)","ROUTINE appstore.api_submit_transaction(bytea,bytea)","ROUTINE appstore.api_submit_receipt(bytea,bytea)","ROUTINE appstore.api_event(bytea,bigint,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_reads', '\xb67f9fdac50de0aa98434f5ae0d93bb20866986f3f8fbe4ae22985c30778cefb', '{"ROUTINE appstore.api_entitlements(bytea,appstore.environment,text)","ROUTINE appstore.api_subscription(bytea,appstore.environment,text)","ROUTINE appstore.api_receipt_charges(bytea,appstore.environment,text[],text)","ROUTINE appstore.api_receipt_question(bytea,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_posts', '\x071c0d037ed2d0677a34243c8f52ebc24e9a9000c04b5f209ffaef88a119781e', '{"ROUTINE appstore.store_post(bytea,text,text,bytea)","ROUTINE appstore.api_submit_transaction(bytea,bytea)","ROUTINE appstore.api_submit_app_transaction(bytea,bytea)","ROUTINE appstore.api_submit_receipt(bytea,bytea)","ROUTINE appstore.api_event(bytea,bigint,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/api_reads', '\x1ccee10da5101e38b58d65a0d30c41c988d65e8eb6a3fdb57320463b3153d599', '{"ROUTINE appstore.api_entitlements(bytea,appstore.environment,text)","ROUTINE appstore.api_subscription(bytea,appstore.environment,text)","ROUTINE appstore.api_receipt_charges(bytea,appstore.environment,text[],text)","ROUTINE appstore.api_receipt_question(bytea,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/authorize', '\x4a65d3fcd109d41c01dc34efdd004ec19a0e60a689d38b393baf9a8ee6ea9c25', '{"ROUTINE appstore.authorize(bytea,text[],appstore.environment[],text[])","ROUTINE appstore.posted_scope(bytea)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/check_argument', '\x7204ea63fb29cf0e5aa721aa027b74aff0bfd8d3c19aa99602d0db17508296ff', '{"ROUTINE appstore.check_argument(boolean,text,text)","ROUTINE appstore.check_environment(appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/create_order', '\x65509859eb8b8eeb44ef8f0bcf37ed4f31a28d12a3b32ed2db8c016ce543c6cf', '{"ROUTINE appstore.demand_read_committed()","ROUTINE appstore.lock_for_order(uuid)","ROUTINE appstore.create_order(text,text,uuid,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/entitlements_at', '\xac38d383d630e40f69da46825c5548e9aa1cd849d79352aacbe1fda64aa83d9d', '{"ROUTINE appstore.entitlements_at(timestamp with time zone)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/entitlements_at', '\xdc8618417ac60772ef811bc0c18ce109c2be74582c23fea32c94ee818b9b93fe', '{"ROUTINE appstore.entitlements_at(timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\xc84ca6355250fef51ecc2b674bb51fb48c50b4f57505614cb7b2ee7b66f3c2f7', '{"ROUTINE appstore.is_known_purchase(appstore.environment,text,text[])","ROUTINE appstore.lock_for_link(appstore.environment,text)","ROUTINE appstore.record_owner_link(appstore.environment,text,text,timestamp with time zone,text,text,integer)","ROUTINE appstore.link_owner(appstore.environment,text,text,text)","ROUTINE appstore.unlink_owner(appstore.environment,text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/set_user_token', '\xfcfd963f5a15bbac78b7dc6ab3149d5d4a6eb46e392736cf495d6bc6b9fd987d', '{"ROUTINE appstore.record_user_token(uuid,text,text)","ROUTINE appstore.set_user_token(uuid,text)","ROUTINE appstore.api_set_user_token(bytea,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoint_statistics', '\x621a4df4a61c306758d47c203986c3af5d53b4c0016feb9dc0ea5370ff814ae8', '{"ROUTINE appstore.endpoint_statistics()","ROUTINE appstore.consumer_statistics()"}');
@@ -20922,30 +21925,35 @@ INSERT INTO appstore.schema_definitions VALUES ('views/certificate_status', '\xd
 INSERT INTO appstore.schema_definitions VALUES ('views/deliveries', '\xa0ceb2ea741c4e5d03d7f52f2485048e579e89ad39b992bb24d21dfe792b16e6', '{"VIEW appstore.deliveries"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/effects', '\x64a8da8ee5cf79b2016ffc6729094fbcac2c5d1e7d23e50d2502b0e09268a6a8', '{"VIEW appstore.effects"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/endpoint_status', '\xef9c7b5cbb9d49dda6abf2750c3688f22854e14d35898d2e1867626ce10c58f8', '{"VIEW appstore.endpoint_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/entitlement_terms', '\x0b2c251fe649efda33a2b9f3129539262309ed17a81338a5d33f5a48fccfd40c', '{"VIEW appstore.entitlement_terms"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/entitlement_terms', '\xb840afdc477b69aafbe479576a7f88e5d4897ae65dd27e8e50e3ed3e5c3b761d', '{"VIEW appstore.entitlement_terms"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/entitlements', '\x6e8f28214d337ee74eacfa9a2e764f38814075d44d575ebf9f706c717a10f187', '{"VIEW appstore.entitlements"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/external_purchase_tokens_due', '\xd722a954ac6be71ae255fd02dad509874a1fe20b3022ff62b00310fe42709a91', '{"VIEW appstore.external_purchase_tokens_due"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/failed', '\xc4456f038381df4f28ce672c29bdcc581b10bf7a704ed81f515ea580d544c5ca', '{"VIEW appstore.failed"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/history_coverage', '\x595aaa22eaffb08ccbcb92ac81f57a6960217a3b72b41a44874d029804158f31', '{"VIEW appstore.history_coverage"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/history_gaps', '\x3471d202371a4934a1d66fb4c2ededaebe4dcba94bb142439cd1675abd4e0bc2', '{"VIEW appstore.history_gaps"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/import_misses', '\x7ea0671b9b7d9a8a307f858d3e077be6664924ae1d593b35fc74d7e694e48fec', '{"VIEW appstore.import_misses"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/import_status', '\x992db686d08fcad0bfad2d26c71d8a4c0b2a9d5bce3449dc1005907807fa1c9c', '{"VIEW appstore.import_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_partitions', '\xc772d654bc1f0f8307e8b15f9ad9d58d1f4aeec2e0c220606c55bfe36dfe9f84', '{"VIEW appstore.inbox_partitions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_status', '\xdeb06b82505dc07887142a62eaa16a1bbf4c81685e0c72e0e21d0db89977a7ee', '{"VIEW appstore.inbox_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\xa51bd37f61c43ba34dc2ffe74381ba504e0ba097c64910fc08c732643a3c0a30', '{"VIEW appstore.orders"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\xcefb79a7632543dccc808ae142e92925c999df670835f9424e38bd6f2a0393d7', '{"VIEW appstore.orders"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/consumption_requests', '\xa02883f762cb436266b2184c82684565ac80ebece26b1a931f9e9a22ed66e63d', '{"VIEW appstore.consumption_requests"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\x184e0a9e6a805022e68620dc092f21dcd83e0f8f4ec284c73d811ed3e4fd80d8', '{"VIEW appstore.order_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\xf1901f032007b541f2e50d8aae5cbe2a08a6a8ff288f6c032cc5467de923caa9', '{"VIEW appstore.user_orders"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/outbox_status', '\x74aa520789464bba3923d33a9ffe82e9aa0826b1c6cee76705fb87bd57ea9376', '{"VIEW appstore.outbox_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/payments', '\x2908ab215e56ac7181da2a3f4fe176b0c4173a3d24036f371ad77e23a72a9681', '{"VIEW appstore.payments"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reconcile_status', '\xcdc2ce99fef1b6a8c5c4ecd66cac0aef8f2811ea04935f01d3ac510a809acdf1', '{"VIEW appstore.reconcile_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/repair_status', '\x32b78ce8882517abc631badbebec78f6646e08d672df9c48988b930712309bab', '{"VIEW appstore.repair_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/reports/charges', '\x890b7a8442661e6e09da0f73525e571eb5de7bd7e8627f41656c5877598edf25', '{"VIEW appstore_reports.charges"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/reports/numbered', '\x3c5687c451a432d971c2fdc82274027ef79fbb13d9d89a535f83d6689fd48085', '{"VIEW appstore_reports.numbered"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/reports/transactions', '\x06908e68ff4db5d265425856dc156269a2badbf12e1a09cc82b79a1de659f822', '{"VIEW appstore_reports.transactions"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/reports/charges', '\xbcd48c0d783d88df87d15374b955bef0ae899fcc0b0f2298617b5e7fe680a2c2', '{"VIEW appstore_reports.charges"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/reports/numbered', '\xe7fb820b36f585affc62d72ec8f8330df46961436b2a4aa8eaef235f7d90506c', '{"VIEW appstore_reports.numbered"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/reports/transactions', '\x612bc1bdc5d668b63cfe9ffa046957bd0ed6b37ef57e0024972969159e529ef7', '{"VIEW appstore_reports.transactions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/revoked_events', '\x67470bee362b226d6853353aec6076013be6d2661bbaa56c9187af5c6a3745c3', '{"VIEW appstore.revoked_events"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/stale_contracts', '\xfe7c62acc5bdf56c498044f296af27777d25767988d73c979229e5cadb604a70', '{"VIEW appstore.stale_contracts"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x89e617e9944838edaed520f34a41954510a8245f2559f87a08b91788e5536d7b', '{"VIEW appstore.unmatched"}');
-INSERT INTO appstore.schema_definitions VALUES ('grants', '\xfddc7ec0cb9240900d395abb32695a7ca220525194cab0e1579c333fa91ac662', '{}');
+INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x925ffb219fc449c3f8a19e4a7c49bce2c4fb2578f14f3152a2464405b7920a39', '{"VIEW appstore.unmatched"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/user_app_transactions', '\xa3976d2304dec6a6bcec643119ebf3dfa927b89d09ad08b09e07dc2d58fd4e86', '{"VIEW appstore.user_app_transactions"}');
+INSERT INTO appstore.schema_definitions VALUES ('grants', '\xe189bca67537c95ff7cd5ccff44ce37cbfaf57576adfc591dc3957b3e5268a20', '{}');
 
 
 
-INSERT INTO appstore.schema_history VALUES (15, 'tables', false, '2026-11-30 06:36:01.835035+00');
+INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 09:53:18.102323+00');
 
 
 
@@ -21061,6 +22069,11 @@ ALTER TABLE ONLY appstore.api_keys
 
 
 
+ALTER TABLE ONLY appstore.app_transactions
+    ADD CONSTRAINT app_transactions_pkey PRIMARY KEY (app_transaction_id, environment);
+
+
+
 ALTER TABLE ONLY appstore.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (audit_id);
 
@@ -21158,6 +22171,11 @@ ALTER TABLE ONLY appstore.endpoints
 
 ALTER TABLE ONLY appstore.event_contracts
     ADD CONSTRAINT event_contracts_pkey PRIMARY KEY (original_transaction_id, environment, event_id);
+
+
+
+ALTER TABLE ONLY appstore.external_purchase_tokens
+    ADD CONSTRAINT external_purchase_tokens_pkey PRIMARY KEY (external_purchase_id, environment);
 
 
 
@@ -21431,6 +22449,10 @@ ALTER TABLE ONLY appstore.v1_renewals
 
 
 
+CREATE INDEX app_transactions_by_user ON appstore.app_transactions USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+
+
 CREATE INDEX audit_log_by_event ON appstore.audit_log USING gin (event_ids);
 
 
@@ -21507,6 +22529,10 @@ CREATE INDEX event_contracts_by_event ON appstore.event_contracts USING btree (e
 
 
 
+CREATE INDEX external_purchase_tokens_unreported ON appstore.external_purchase_tokens USING btree (environment, report_by) WHERE ((reported_at IS NULL) OR ((subtype = 'UNREPORTED'::text) AND (signed_date > reported_at)));
+
+
+
 CREATE INDEX feed_by_from_user ON ONLY appstore.feed USING btree (from_user_id) WHERE (from_user_id IS NOT NULL);
 
 
@@ -21559,6 +22585,10 @@ CREATE INDEX imports_by_file ON appstore.imports USING btree (file_sha256);
 
 
 
+CREATE INDEX inbox_app_transactions_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_app_transaction'::text);
+
+
+
 CREATE INDEX inbox_by_poster ON ONLY appstore.inbox USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
 
@@ -21575,11 +22605,19 @@ CREATE INDEX inbox_default_posted_by_idx1 ON appstore.inbox_default USING btree 
 
 
 
+CREATE INDEX inbox_default_posted_by_idx2 ON appstore.inbox_default USING btree (appstore.posted_by(body)) WHERE (source = 'client_app_transaction'::text);
+
+
+
 CREATE INDEX inbox_first_posted_by_idx ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = 'client_transaction'::text);
 
 
 
 CREATE INDEX inbox_first_posted_by_idx1 ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = 'client_receipt'::text);
+
+
+
+CREATE INDEX inbox_first_posted_by_idx2 ON appstore.inbox_first USING btree (appstore.posted_by(body)) WHERE (source = 'client_app_transaction'::text);
 
 
 
@@ -21596,6 +22634,10 @@ CREATE INDEX inbox_rest_posted_by_idx ON appstore.inbox_rest USING btree (appsto
 
 
 CREATE INDEX inbox_rest_posted_by_idx1 ON appstore.inbox_rest USING btree (appstore.posted_by(body)) WHERE (source = 'client_receipt'::text);
+
+
+
+CREATE INDEX inbox_rest_posted_by_idx2 ON appstore.inbox_rest USING btree (appstore.posted_by(body)) WHERE (source = 'client_app_transaction'::text);
 
 
 
@@ -21808,6 +22850,10 @@ CREATE INDEX told_access_by_user ON appstore.told_access USING btree (user_id);
 
 
 
+CREATE INDEX transactions_by_app_transaction ON appstore.transactions USING btree (app_transaction_id, purchase_date DESC) WHERE (app_transaction_id IS NOT NULL);
+
+
+
 CREATE INDEX transactions_by_contract ON appstore.transactions USING btree (original_transaction_id, purchase_date DESC, expires_date DESC NULLS LAST, length(transaction_id) DESC, transaction_id DESC);
 
 
@@ -21852,6 +22898,10 @@ ALTER INDEX appstore.inbox_receipts_by_poster ATTACH PARTITION appstore.inbox_de
 
 
 
+ALTER INDEX appstore.inbox_app_transactions_by_poster ATTACH PARTITION appstore.inbox_default_posted_by_idx2;
+
+
+
 ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_first_pkey;
 
 
@@ -21864,6 +22914,10 @@ ALTER INDEX appstore.inbox_receipts_by_poster ATTACH PARTITION appstore.inbox_fi
 
 
 
+ALTER INDEX appstore.inbox_app_transactions_by_poster ATTACH PARTITION appstore.inbox_first_posted_by_idx2;
+
+
+
 ALTER INDEX appstore.inbox_pkey ATTACH PARTITION appstore.inbox_rest_pkey;
 
 
@@ -21873,6 +22927,10 @@ ALTER INDEX appstore.inbox_by_poster ATTACH PARTITION appstore.inbox_rest_posted
 
 
 ALTER INDEX appstore.inbox_receipts_by_poster ATTACH PARTITION appstore.inbox_rest_posted_by_idx1;
+
+
+
+ALTER INDEX appstore.inbox_app_transactions_by_poster ATTACH PARTITION appstore.inbox_rest_posted_by_idx2;
 
 
 
@@ -22080,6 +23138,11 @@ GRANT ALL ON FUNCTION appstore.api_answer_consumption(key_hash bytea, environmen
 
 
 
+REVOKE ALL ON FUNCTION appstore.api_app_transactions(key_hash bytea, environment appstore.environment, user_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_app_transactions(key_hash bytea, environment appstore.environment, user_id text) TO appstore_api;
+
+
+
 REVOKE ALL ON FUNCTION appstore.api_call(key_hash bytea, call_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_call(key_hash bytea, call_id bigint) TO appstore_api;
 
@@ -22170,6 +23233,11 @@ GRANT ALL ON FUNCTION appstore.api_set_user_token(key_hash bytea, token uuid, us
 
 
 
+REVOKE ALL ON FUNCTION appstore.api_submit_app_transaction(key_hash bytea, body bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.api_submit_app_transaction(key_hash bytea, body bytea) TO appstore_api;
+
+
+
 REVOKE ALL ON FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_submit_receipt(key_hash bytea, body bytea) TO appstore_api;
 
@@ -22192,6 +23260,13 @@ GRANT ALL ON FUNCTION appstore.api_user_orders(key_hash bytea, environment appst
 
 REVOKE ALL ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.api_withdraw_consent(key_hash bytea, user_id text) TO appstore_api;
+
+
+
+REVOKE ALL ON FUNCTION appstore.app_transaction_user(p_environment appstore.environment, p_app_transaction_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.app_transaction_user(p_environment appstore.environment, p_app_transaction_id text) TO appstore_viewer;
+GRANT ALL ON FUNCTION appstore.app_transaction_user(p_environment appstore.environment, p_app_transaction_id text) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.app_transaction_user(p_environment appstore.environment, p_app_transaction_id text) TO appstore_backend;
 
 
 
@@ -22371,6 +23446,120 @@ GRANT ALL ON FUNCTION appstore.classify_history(p_after bigint) TO appstore_work
 
 
 REVOKE ALL ON FUNCTION appstore.close_history_window(p_window_id bigint) FROM PUBLIC;
+
+
+
+GRANT SELECT ON TABLE appstore.contracts TO appstore_worker;
+GRANT SELECT ON TABLE appstore.contracts TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.contracts TO appstore_operator;
+
+
+
+GRANT INSERT(environment) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(original_transaction_id) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_status),UPDATE(renewal_status) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_product_id),UPDATE(renewal_product_id) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(auto_renew_product_id),UPDATE(auto_renew_product_id) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(auto_renew_status),UPDATE(auto_renew_status) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(expiration_intent),UPDATE(expiration_intent) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(is_in_billing_retry_period),UPDATE(is_in_billing_retry_period) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(price_increase_status),UPDATE(price_increase_status) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(grace_period_expires_date),UPDATE(grace_period_expires_date) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_date),UPDATE(renewal_date) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_price),UPDATE(renewal_price) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_currency),UPDATE(renewal_currency) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_offer_type),UPDATE(renewal_offer_type) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_offer_identifier),UPDATE(renewal_offer_identifier) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_offer_discount_type),UPDATE(renewal_offer_discount_type) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_offer_period),UPDATE(renewal_offer_period) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(eligible_win_back_offer_ids),UPDATE(eligible_win_back_offer_ids) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(recent_subscription_start_date),UPDATE(recent_subscription_start_date) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_app_account_token),UPDATE(renewal_app_account_token) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_app_transaction_id),UPDATE(renewal_app_transaction_id) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_billing_plan_type),UPDATE(renewal_billing_plan_type) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_signed_date),UPDATE(renewal_signed_date) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_hash),UPDATE(renewal_hash) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_quantity),UPDATE(renewal_quantity) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+GRANT INSERT(renewal_commitment_info),UPDATE(renewal_commitment_info) ON TABLE appstore.contracts TO appstore_worker;
+
+
+
+REVOKE ALL ON FUNCTION appstore.commitment_of(m appstore.contracts, commitment_info jsonb) FROM PUBLIC;
 
 
 
@@ -22653,6 +23842,13 @@ GRANT ALL ON FUNCTION appstore.extend_renewal_date(original_transaction_id text,
 
 
 
+REVOKE ALL ON FUNCTION appstore.external_purchase_token_statistics(OUT overdue bigint, OUT due_soon bigint, OUT unreported bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.external_purchase_token_statistics(OUT overdue bigint, OUT due_soon bigint, OUT unreported bigint) TO appstore_worker;
+GRANT ALL ON FUNCTION appstore.external_purchase_token_statistics(OUT overdue bigint, OUT due_soon bigint, OUT unreported bigint) TO appstore_viewer;
+GRANT ALL ON FUNCTION appstore.external_purchase_token_statistics(OUT overdue bigint, OUT due_soon bigint, OUT unreported bigint) TO appstore_operator;
+
+
+
 REVOKE ALL ON FUNCTION appstore.failure_entries(p_kinds text[], p_refs text[], p_now timestamp with time zone) FROM PUBLIC;
 
 
@@ -22847,16 +24043,6 @@ GRANT ALL ON FUNCTION appstore.is_active(p_at timestamp with time zone, p_active
 
 
 
-GRANT SELECT,INSERT,UPDATE ON TABLE appstore.transactions TO appstore_worker;
-GRANT SELECT ON TABLE appstore.transactions TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.transactions TO appstore_operator;
-
-
-
-REVOKE ALL ON FUNCTION appstore.is_addition(t appstore.transactions) FROM PUBLIC;
-
-
-
 REVOKE ALL ON FUNCTION appstore.is_alive(k appstore.api_keys) FROM PUBLIC;
 
 
@@ -22901,6 +24087,10 @@ REVOKE ALL ON FUNCTION appstore.is_later_copy(p_environment appstore.environment
 
 
 
+REVOKE ALL ON FUNCTION appstore.is_later_version(version jsonb, other jsonb) FROM PUBLIC;
+
+
+
 REVOKE ALL ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact_hash bytea, known_date timestamp with time zone, known_hash bytea) TO appstore_worker;
 
@@ -22909,6 +24099,16 @@ GRANT ALL ON FUNCTION appstore.is_newer(fact_date timestamp with time zone, fact
 REVOKE ALL ON FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamp with time zone, p_purchase_date timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamp with time zone, p_purchase_date timestamp with time zone) TO appstore_viewer;
 GRANT ALL ON FUNCTION appstore.is_of_earlier_period(p_renewal_status integer, p_renewal_date timestamp with time zone, p_purchase_date timestamp with time zone) TO appstore_operator;
+
+
+
+GRANT SELECT,INSERT,UPDATE ON TABLE appstore.transactions TO appstore_worker;
+GRANT SELECT ON TABLE appstore.transactions TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.transactions TO appstore_operator;
+
+
+
+REVOKE ALL ON FUNCTION appstore.is_part(t appstore.transactions) FROM PUBLIC;
 
 
 
@@ -22931,116 +24131,6 @@ GRANT ALL ON FUNCTION appstore.is_refund_in_doubt(p_environment appstore.environ
 
 
 
-GRANT SELECT ON TABLE appstore.contracts TO appstore_worker;
-GRANT SELECT ON TABLE appstore.contracts TO appstore_viewer;
-GRANT SELECT ON TABLE appstore.contracts TO appstore_operator;
-
-
-
-GRANT INSERT(environment) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(original_transaction_id) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_status),UPDATE(renewal_status) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_product_id),UPDATE(renewal_product_id) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(auto_renew_product_id),UPDATE(auto_renew_product_id) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(auto_renew_status),UPDATE(auto_renew_status) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(expiration_intent),UPDATE(expiration_intent) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(is_in_billing_retry_period),UPDATE(is_in_billing_retry_period) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(price_increase_status),UPDATE(price_increase_status) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(grace_period_expires_date),UPDATE(grace_period_expires_date) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_date),UPDATE(renewal_date) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_price),UPDATE(renewal_price) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_currency),UPDATE(renewal_currency) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_offer_type),UPDATE(renewal_offer_type) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_offer_identifier),UPDATE(renewal_offer_identifier) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_offer_discount_type),UPDATE(renewal_offer_discount_type) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_offer_period),UPDATE(renewal_offer_period) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(eligible_win_back_offer_ids),UPDATE(eligible_win_back_offer_ids) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(recent_subscription_start_date),UPDATE(recent_subscription_start_date) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_app_account_token),UPDATE(renewal_app_account_token) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_app_transaction_id),UPDATE(renewal_app_transaction_id) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_billing_plan_type),UPDATE(renewal_billing_plan_type) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_signed_date),UPDATE(renewal_signed_date) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_hash),UPDATE(renewal_hash) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_quantity),UPDATE(renewal_quantity) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
-GRANT INSERT(renewal_commitment_info),UPDATE(renewal_commitment_info) ON TABLE appstore.contracts TO appstore_worker;
-
-
-
 REVOKE ALL ON FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamp with time zone) TO appstore_viewer;
 GRANT ALL ON FUNCTION appstore.is_stale(p_rule text, m appstore.contracts, p_now timestamp with time zone) TO appstore_operator;
@@ -23054,6 +24144,10 @@ GRANT ALL ON FUNCTION appstore.is_subscription(p_product_type text, p_otherwise 
 
 REVOKE ALL ON FUNCTION appstore.join_constants(t appstore.transactions, other appstore.transactions) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.join_constants(t appstore.transactions, other appstore.transactions) TO appstore_worker;
+
+
+
+REVOKE ALL ON FUNCTION appstore.join_statements(t anyelement, other anyelement, members text[]) FROM PUBLIC;
 
 
 
@@ -23184,6 +24278,12 @@ REVOKE ALL ON FUNCTION appstore.make_partition(parent text) FROM PUBLIC;
 
 
 
+REVOKE ALL ON FUNCTION appstore.mark_external_purchase_token_reported(environment appstore.environment, external_purchase_id text, reported_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.mark_external_purchase_token_reported(environment appstore.environment, external_purchase_id text, reported_at timestamp with time zone) TO appstore_operator;
+GRANT ALL ON FUNCTION appstore.mark_external_purchase_token_reported(environment appstore.environment, external_purchase_id text, reported_at timestamp with time zone) TO appstore_backend;
+
+
+
 REVOKE ALL ON FUNCTION appstore.matches_filter(o appstore.outcomes, f appstore.repair_filter) FROM PUBLIC;
 
 
@@ -23194,6 +24294,16 @@ REVOKE ALL ON FUNCTION appstore.may_be_asked_at(p_rule text, p_environment appst
 
 REVOKE ALL ON FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.may_be_called(p_environment appstore.environment, p_call_key text) TO appstore_worker;
+
+
+
+REVOKE ALL ON FUNCTION appstore.merge_app_transactions(p_event_ids bigint[], p_environments appstore.environment[], p_app_transaction_ids text[], p_bundle_ids text[], p_original_application_versions text[], p_application_versions text[], p_original_purchase_dates timestamp with time zone[], p_original_platforms text[], p_preorder_dates timestamp with time zone[], p_store_types text[], p_revocation_dates timestamp with time zone[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[], p_user_ids text[], p_received_at timestamp with time zone[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.merge_app_transactions(p_event_ids bigint[], p_environments appstore.environment[], p_app_transaction_ids text[], p_bundle_ids text[], p_original_application_versions text[], p_application_versions text[], p_original_purchase_dates timestamp with time zone[], p_original_platforms text[], p_preorder_dates timestamp with time zone[], p_store_types text[], p_revocation_dates timestamp with time zone[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[], p_user_ids text[], p_received_at timestamp with time zone[]) TO appstore_worker;
+
+
+
+REVOKE ALL ON FUNCTION appstore.merge_external_purchase_tokens(p_event_ids bigint[], p_environments appstore.environment[], p_external_purchase_ids text[], p_bundle_ids text[], p_app_apple_ids bigint[], p_token_types text[], p_token_creation_dates timestamp with time zone[], p_token_expiration_dates timestamp with time zone[], p_subtypes text[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION appstore.merge_external_purchase_tokens(p_event_ids bigint[], p_environments appstore.environment[], p_external_purchase_ids text[], p_bundle_ids text[], p_app_apple_ids bigint[], p_token_types text[], p_token_creation_dates timestamp with time zone[], p_token_expiration_dates timestamp with time zone[], p_subtypes text[], p_signed_dates timestamp with time zone[], p_payload_hashes bytea[]) TO appstore_worker;
 
 
 
@@ -23308,10 +24418,6 @@ GRANT ALL ON FUNCTION appstore.plan_history(p_bundle_ids text[], p_environments 
 
 
 REVOKE ALL ON FUNCTION appstore.plan_history_days(p_bundle_id text, p_environment appstore.environment, p_from timestamp with time zone, p_to timestamp with time zone) FROM PUBLIC;
-
-
-
-REVOKE ALL ON FUNCTION appstore.plus(a numeric, b numeric) FROM PUBLIC;
 
 
 
@@ -23582,6 +24688,10 @@ GRANT ALL ON FUNCTION appstore.schema_fingerprint() TO appstore_operator;
 
 
 
+REVOKE ALL ON FUNCTION appstore.seats_of(m appstore.contracts, multi_seat_info jsonb) FROM PUBLIC;
+
+
+
 REVOKE ALL ON FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.see_certificates(p_certificates bytea[], p_issuers bytea[]) TO appstore_worker;
 
@@ -23686,6 +24796,10 @@ GRANT ALL ON FUNCTION appstore.state_digest(environment appstore.environment) TO
 REVOKE ALL ON FUNCTION appstore.state_digest_parts(environment appstore.environment) FROM PUBLIC;
 GRANT ALL ON FUNCTION appstore.state_digest_parts(environment appstore.environment) TO appstore_viewer;
 GRANT ALL ON FUNCTION appstore.state_digest_parts(environment appstore.environment) TO appstore_operator;
+
+
+
+REVOKE ALL ON FUNCTION appstore.statement_version(statement jsonb) FROM PUBLIC;
 
 
 
@@ -23808,6 +24922,14 @@ REVOKE ALL ON FUNCTION appstore.wants_raw(e appstore.endpoints) FROM PUBLIC;
 
 
 REVOKE ALL ON FUNCTION appstore.watch_stale_contracts(p_bundle_id text, p_environment appstore.environment, p_now timestamp with time zone) FROM PUBLIC;
+
+
+
+REVOKE ALL ON FUNCTION appstore.whole_money(value numeric) FROM PUBLIC;
+
+
+
+REVOKE ALL ON FUNCTION appstore.whole_number(value numeric) FROM PUBLIC;
 
 
 
@@ -23955,6 +25077,11 @@ GRANT SELECT ON TABLE appstore.api_budgets TO appstore_operator;
 GRANT SELECT ON TABLE appstore.api_budget_status TO appstore_worker;
 GRANT SELECT ON TABLE appstore.api_budget_status TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.api_budget_status TO appstore_operator;
+
+
+
+GRANT SELECT ON TABLE appstore.app_transactions TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.app_transactions TO appstore_operator;
 
 
 
@@ -24195,6 +25322,18 @@ GRANT SELECT ON TABLE appstore.entitlements TO appstore_backend;
 GRANT SELECT,INSERT ON TABLE appstore.event_contracts TO appstore_worker;
 GRANT SELECT ON TABLE appstore.event_contracts TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.event_contracts TO appstore_operator;
+
+
+
+GRANT SELECT ON TABLE appstore.external_purchase_tokens TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.external_purchase_tokens TO appstore_operator;
+GRANT SELECT ON TABLE appstore.external_purchase_tokens TO appstore_backend;
+
+
+
+GRANT SELECT ON TABLE appstore.external_purchase_tokens_due TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.external_purchase_tokens_due TO appstore_operator;
+GRANT SELECT ON TABLE appstore.external_purchase_tokens_due TO appstore_backend;
 
 
 
@@ -24501,6 +25640,12 @@ GRANT SELECT ON TABLE appstore.told_orders TO appstore_operator;
 GRANT SELECT ON TABLE appstore.unmatched TO appstore_worker;
 GRANT SELECT ON TABLE appstore.unmatched TO appstore_viewer;
 GRANT SELECT ON TABLE appstore.unmatched TO appstore_operator;
+
+
+
+GRANT SELECT ON TABLE appstore.user_app_transactions TO appstore_viewer;
+GRANT SELECT ON TABLE appstore.user_app_transactions TO appstore_operator;
+GRANT SELECT ON TABLE appstore.user_app_transactions TO appstore_backend;
 
 
 

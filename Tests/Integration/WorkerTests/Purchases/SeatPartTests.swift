@@ -1,0 +1,101 @@
+import AppStore
+import InboxTesting
+import Postgres
+import SignedTesting
+import StoreSimulator
+import Testing
+
+/// Seats that were added to a group's period with its line item, so that both transactions are one purchase.
+struct SeatPartTests {
+    /// Five seats at 3.99, in a period to which seats were added.
+    private static let first = part("1000", onDay: -5, seats: 5)
+    /// Two more, bought two days later.
+    private static let second = part("1001", onDay: -3, seats: 2)
+
+    private static func part(_ id: String, onDay day: Double, seats: Int32) -> Sale {
+        Sale(id, of: "1000", onDay: day, until: 25, price: 3990).with {
+            $0.transaction.seats = SimulatedSeats(invitations: .apple, tiers: [SeatTier(price: 3990, quantity: seats)])
+            ($0.transaction.quantity, $0.transaction.hasSeatAddition, $0.transaction.webOrderLineItemID) = (seats, true, "51000")
+            $0.signedDay = max(day, -2.9)
+        }
+    }
+
+    /// Whichever refund Apple states last.
+    @Test(arguments: [true, false])
+    func `access ends with the part that is refunded last`(isStatedLast: Bool) async throws {
+        try await WorkerScene.with { scene in
+            for part in [Self.first, Self.second] { try await scene.post(part, by: "anna") }
+            let (early, late) = (Self.first.refunded(onDay: -2), Self.second.refunded(onDay: -1))
+            for refund in isStatedLast ? [early, late] : [late, early.signed(onDay: -0.5)] { try await scene.notify(.refund, of: refund) }
+            #expect(try await scene.access(of: "anna") == ["pro.monthly ended refunded -1"])
+            #expect(try await scene.orders() == ["1000 anna refunded"])
+        }
+    }
+
+    @Test func `a copy of a part is not counted`() async throws {
+        try await WorkerScene.with { scene in
+            for part in [Self.first, Self.second] { try await scene.post(part, by: "anna") }
+            let copy = Self.first.with { ($0.transaction.transactionID, $0.signedDay) = ("1002", -1) }
+            try await scene.notify(.didChangeRenewalPref, of: copy)
+            #expect(try await scene.seats() == ["7 2 0"])
+            #expect(try await scene.sums() == ["1000 7 27930 paid"])
+        }
+    }
+
+    /// A receipt says neither seats nor prices.
+    @Test func `parts count whatever Apple has said of the first one`() async throws {
+        try await WorkerScene.with { scene in
+            try await scene.answerReceipt([Self.first], onDay: -4)
+            try await scene.notify(.didChangeRenewalPref, .increaseQuantity, of: Self.second)
+            let sums = try await scene.sums()
+            let purchase = try await scene.database.lines(
+                "SELECT concat_ws(' ', p.transaction_id, p.quantity, p.price) FROM appstore.orders AS o, appstore.purchase(o.environment, o.period_no) AS p"
+            )
+            #expect(sums == purchase.map { "\($0) paid" })
+        }
+    }
+
+    @Test func `a group without owner is unmatched while a part of it is paid`() async throws {
+        try await WorkerScene.with { scene in
+            for part in [Self.first, Self.second] { try await scene.notify(.subscribed, .initialBuy, of: part) }
+            try await scene.notify(.refund, of: Self.first.refunded(onDay: -1).with { $0.status = .active })
+            #expect(try await scene.sums() == ["1000 7 27930 partly_refunded"])
+            #expect(try await scene.database.lines("SELECT reason FROM appstore.unmatched") == ["no_user"])
+            try await scene.notify(.refund, of: Self.second.refunded(onDay: -0.5))
+            #expect(try await scene.database.lines("SELECT reason FROM appstore.unmatched") == [])
+        }
+    }
+
+    /// More seats, and more money, than a column of the books can hold.
+    @Test(arguments: [true, false])
+    func `no number that Apple signs stops the books`(sharesLineItem: Bool) async throws {
+        try await WorkerScene.with { scene in
+            for part in [Self.first, Self.second] {
+                let huge = part.with {
+                    $0.transaction.seats?.tiers = [SeatTier(price: .max / 2_000_000_000, quantity: 2_000_000_000)]
+                    $0.transaction.quantity = 2_000_000_000
+                    if !sharesLineItem { $0.transaction.webOrderLineItemID = "5" + $0.transaction.transactionID }
+                }
+                try await scene.notify(.subscribed, .initialBuy, of: huge)
+            }
+            let results = try await scene.database.lines(
+                "SELECT concat_ws(' ', result, reason, last_error, odd_members) FROM appstore.outcomes"
+            )
+            #expect(results == ["applied", "applied"])
+            #expect(try await scene.seats() == ["2147483647 2000000000 0"])
+            #expect(Set(try await scene.database.lines("SELECT status FROM appstore.orders")) == ["paid"])
+        }
+    }
+}
+
+extension WorkerScene {
+    /// `bought added revoked` of each contract.
+    fileprivate func seats() async throws -> [String] {
+        try await database.lines("SELECT concat_ws(' ', seats_bought, seats_added, seats_revoked) FROM appstore.contracts")
+    }
+
+    /// `transaction quantity price status` of each order.
+    fileprivate func sums() async throws -> [String] {
+        try await database.lines("SELECT concat_ws(' ', transaction_id, quantity, price, status) FROM appstore.orders ORDER BY 1")
+    }
+}

@@ -1,0 +1,57 @@
+extension Mutation {
+    /// Groups of seats, commitments, and values that Apple may add.
+    static let groups = [
+        Mutation(
+            "what is not purchased is no purchase",
+            .function(
+                "is_purchase",
+                "coalesce(p_in_app_ownership_type, 'PURCHASED') = 'PURCHASED'",
+                becomes: "p_in_app_ownership_type IS DISTINCT FROM 'FAMILY_SHARED'"
+            )
+        ),
+        Mutation(
+            "a revocation of a type that gives no money back is no refund",
+            .function("is_refund", "coalesce(p_revocation_type, 'REFUND_FULL') IN ('REFUND_FULL', 'REFUND_PRORATED')", becomes: "true")
+        ),
+        Mutation(
+            "seats that were added count beside the first ones",
+            .function("purchase", "OR appstore.is_part(t) AND row_number()", becomes: "OR false AND row_number()")
+        ),
+        Mutation(
+            "a purchase of several parts is revoked when the last of them is",
+            .function(
+                "purchase",
+                "THEN max(t.revocation_date) FILTER (WHERE t.counts) OVER alike",
+                becomes: "THEN first_value(t.revocation_date) OVER newest"
+            )
+        ),
+        Mutation(
+            "the order has the sum of the parts",
+            .view("orders", "coalesce(seats.price, t.price) AS price", becomes: "t.price AS price")
+        ),
+        Mutation(
+            "an order of which seats were refunded is partly refunded",
+            .view("orders", "WHEN seats.revoked > 0 THEN 'partly_refunded'", becomes: "WHEN false THEN 'partly_refunded'")
+        ),
+        Mutation(
+            "the access of a group lasts as long as one of its purchases does",
+            .function("derive_contracts", "LIMIT CASE WHEN latest.has_additions THEN 100 ELSE 1 END", becomes: "LIMIT 1")
+        ),
+        Mutation(
+            "refunded seats are counted",
+            .function("revoked_seats", "t.multi_seat_info ->> 'revokedSeatQuantity'", becomes: "NULL")
+        ),
+        Mutation(
+            "the last month of a cancelled commitment does not renew",
+            .function(
+                "derive_contracts",
+                "(commitment.will_renew OR commitment.until > current.expires_date) IS NOT FALSE",
+                becomes: "true"
+            )
+        ),
+        Mutation(
+            "a group's charge is not plain",
+            .function("apply_facts", "AND t.multi_seat_info IS NULL AND t.commitment_info IS NULL", becomes: "")
+        ),
+    ]
+}
