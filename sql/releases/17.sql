@@ -15716,7 +15716,8 @@ CREATE TABLE appstore.app_transactions (
     post_event_id bigint,
     CONSTRAINT app_transactions_post_whole CHECK ((((user_id IS NULL) = (posted_at IS NULL)) AND ((user_id IS NULL) = (post_event_id IS NULL)))),
     CONSTRAINT app_transactions_user_is_a_name CHECK (((char_length(user_id) >= 1) AND (char_length(user_id) <= 255)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
 
 
 ALTER TABLE appstore.app_transactions OWNER TO appstore_owner;
@@ -17824,7 +17825,8 @@ CREATE TABLE appstore.external_purchase_tokens (
     reported_by text,
     CONSTRAINT external_purchase_tokens_first_not_after_last CHECK ((first_signed_date <= signed_date)),
     CONSTRAINT external_purchase_tokens_report_whole CHECK (((reported_at IS NULL) = (reported_by IS NULL)))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
 
 
 ALTER TABLE appstore.external_purchase_tokens OWNER TO appstore_owner;
@@ -21953,7 +21955,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xe189bca67537c95ff7c
 
 
 
-INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 09:53:18.102323+00');
+INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 10:05:57.061611+00');
 
 
 

@@ -22,7 +22,7 @@ CREATE TABLE appstore.external_purchase_tokens (
     PRIMARY KEY (external_purchase_id, environment),
     CONSTRAINT external_purchase_tokens_first_not_after_last CHECK (first_signed_date <= signed_date),
     CONSTRAINT external_purchase_tokens_report_whole CHECK ((reported_at IS NULL) = (reported_by IS NULL))
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.external_purchase_tokens IS
     'Tokens for purchases outside the App Store of which Apple has told: each must be reported to Apple. The newest notification about a token counts, '
     'by signed_date, then payload_hash; what cannot change (see known) stays when a newer one does not have it. Workers write all but the report, which '
@@ -76,7 +76,7 @@ CREATE TABLE appstore.app_transactions (
     PRIMARY KEY (app_transaction_id, environment),
     CONSTRAINT app_transactions_post_whole CHECK ((user_id IS NULL) = (posted_at IS NULL) AND (user_id IS NULL) = (post_event_id IS NULL)),
     CONSTRAINT app_transactions_user_is_a_name CHECK (char_length(user_id) BETWEEN 1 AND 255)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 COMMENT ON TABLE appstore.app_transactions IS
     'Each Apple Account''s download or purchase of an app, as Apple stated it last, by signed_date, then payload_hash. What the newest statement lacks '
     'stays as an earlier one has it (see known), but for revocation_date. Statements come from posts of your app, from Apple''s answers, and from '

@@ -181,6 +181,25 @@ struct ReportRuleTests {
         )
     }
 
+    /// Apple tells of an extension with one of the transactions.
+    @Test(arguments: [0, 1])
+    func `a group is one subscription while only one of its parts is known to be extended`(extended: Int) async throws {
+        let scene = try await ReportScene.make(lives: 0, seed: 1)
+        var group = Self.month("1", from: 1_704_067_200)
+        (group.isGroup, group.quantity, group.price, group.isMarked) = (true, 5, 10_000, true)
+        var added = group
+        (added.transaction_id, added.period, added.start) = ("2", "2", 1_704_500_000)
+        var parts = [group, added]
+        parts[extended].end = (group.end ?? 0) + 10 * 86_400
+        try await scene.store(parts)
+        let found = ["2024-01-20", "2024-02-05"].map { day in
+            "SELECT concat_ws(' ', subscriptions, mrr) FROM appstore_reports.mrr('\(day)')"
+        }
+        #expect(
+            try await scene.database.lines("\(unsafeRaw: found.joined(separator: " UNION ALL "))") == ["1 20.00", "1 10.00"]
+        )
+    }
+
     @Test func `prices that no number of 64 bits adds up to are reported`() async throws {
         let scene = try await ReportScene.make(lives: 0, seed: 1)
         let groups = ["1", "2"].map { id in
