@@ -20745,11 +20745,11 @@ UNION ALL
                   WHERE ((m.original_transaction_id = t.original_transaction_id) AND (m.environment = n.environment)))) AS user_id
           WHERE (given.user_id <> n.user_id)
          OFFSET 0) owner)
-     CROSS JOIN LATERAL ( SELECT o.status
-           FROM appstore.orders o
-          WHERE ((o.order_no = t.order_no) AND (o.environment = n.environment) AND (owner.user_id <> n.user_id))
-         OFFSET 0) paid)
-  WHERE ((n.reason IS NOT NULL) AND (paid.status <> 'refunded'::text) AND (NOT (EXISTS ( SELECT
+     CROSS JOIN LATERAL ( SELECT (array_agg(appstore.paid_status(s.revocation_date, s.revocation_type, s.revocation_percentage, 0) ORDER BY GREATEST(s.signed_date, s.receipt_date) DESC, (s.revocation_date IS NULL), (length(s.transaction_id)) DESC, s.transaction_id DESC))[1] AS status,
+            bool_or(((s.additional_transaction_reason IS NOT NULL) AND (s.revocation_date IS NULL))) AS has_rest
+           FROM appstore.transactions s
+          WHERE ((s.period_no = t.period_no) AND (s.environment = n.environment) AND s.is_purchased AND (owner.user_id <> n.user_id))) paid)
+  WHERE ((n.reason IS NOT NULL) AND (t.order_no IS NOT NULL) AND ((paid.status <> 'refunded'::text) OR paid.has_rest) AND (NOT (EXISTS ( SELECT
            FROM appstore.ownership_claims l
           WHERE ((l.original_transaction_id = t.original_transaction_id) AND (l.environment = n.environment) AND (l.kind = 'link'::appstore.claim_kind) AND (l.effective_at >= t.purchase_date))))))
 UNION ALL
@@ -21949,13 +21949,13 @@ INSERT INTO appstore.schema_definitions VALUES ('views/reports/numbered', '\xe7f
 INSERT INTO appstore.schema_definitions VALUES ('views/reports/transactions', '\x612bc1bdc5d668b63cfe9ffa046957bd0ed6b37ef57e0024972969159e529ef7', '{"VIEW appstore_reports.transactions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/revoked_events', '\x67470bee362b226d6853353aec6076013be6d2661bbaa56c9187af5c6a3745c3', '{"VIEW appstore.revoked_events"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/stale_contracts', '\xfe7c62acc5bdf56c498044f296af27777d25767988d73c979229e5cadb604a70', '{"VIEW appstore.stale_contracts"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x925ffb219fc449c3f8a19e4a7c49bce2c4fb2578f14f3152a2464405b7920a39', '{"VIEW appstore.unmatched"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/unmatched', '\x45bbedbff62ae1e45da15420dea9d641f7df11b4fc74b3475f1e90d78a1fcc68', '{"VIEW appstore.unmatched"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/user_app_transactions', '\xa3976d2304dec6a6bcec643119ebf3dfa927b89d09ad08b09e07dc2d58fd4e86', '{"VIEW appstore.user_app_transactions"}');
 INSERT INTO appstore.schema_definitions VALUES ('grants', '\xe189bca67537c95ff7cd5ccff44ce37cbfaf57576adfc591dc3957b3e5268a20', '{}');
 
 
 
-INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 10:05:57.061611+00');
+INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 10:14:53.143728+00');
 
 
 

@@ -55,10 +55,15 @@ CROSS JOIN LATERAL (
     WHERE given.user_id <> n.user_id OFFSET 0
 ) AS owner
 CROSS JOIN LATERAL (
-    SELECT o.status FROM appstore.orders AS o
-    WHERE o.order_no = t.order_no AND o.environment = n.environment AND owner.user_id <> n.user_id OFFSET 0
+    -- The state of the purchase, as above.
+    SELECT (array_agg(appstore.paid_status(s.revocation_date, s.revocation_type, s.revocation_percentage, 0)
+                      ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC,
+                               s.transaction_id DESC))[1] AS status,
+           bool_or(s.additional_transaction_reason IS NOT NULL AND s.revocation_date IS NULL) AS has_rest
+    FROM appstore.transactions AS s
+    WHERE s.period_no = t.period_no AND s.environment = n.environment AND s.is_purchased AND owner.user_id <> n.user_id
 ) AS paid
-WHERE n.reason IS NOT NULL AND paid.status <> 'refunded'
+WHERE n.reason IS NOT NULL AND t.order_no IS NOT NULL AND (paid.status <> 'refunded' OR paid.has_rest)
   AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
                   WHERE l.original_transaction_id = t.original_transaction_id AND l.environment = n.environment AND l.kind = 'link'
                     AND l.effective_at >= t.purchase_date)
