@@ -7,7 +7,7 @@ ALTER TABLE appstore.transactions ALTER COLUMN is_purchased SET DEFAULT true;
 
 -- What the next step derives again: also what was revoked without a refund.
 CREATE TABLE appstore.step_changed AS
-SELECT t.environment, t.original_transaction_id, t.transaction_id, t.revocation_date IS NOT NULL AS is_revoked,
+SELECT t.environment, t.original_transaction_id, t.transaction_id, t.revocation_date,
        coalesce(t.in_app_ownership_type, 'PURCHASED') <> 'PURCHASED' AS is_shared
 FROM appstore.transactions AS t
 WHERE t.is_purchased AND (t.in_app_ownership_type <> 'PURCHASED'

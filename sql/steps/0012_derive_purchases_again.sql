@@ -1,22 +1,26 @@
 -- after the definitions
--- 1. A revocation that gave no money back was told as a refund. It has now the key that its next statement gives it, so that none is told twice.
+-- 1. A revocation that gave no money back was told as a refund. It has now the key that its next statement gives it, so that none is told twice. Of what
+--    was bought a refund of another date stays: it was told by a statement that the row has no longer.
 CREATE TABLE appstore.step_revoked AS
-SELECT e.effect_id, k.subject, encode(set_byte(set_byte(d.digest, 6, (get_byte(d.digest, 6) & 15) | 80), 8, (get_byte(d.digest, 8) & 63) | 128),
+SELECT e.effect_id, dated.at, k.subject, encode(set_byte(set_byte(d.digest, 6, (get_byte(d.digest, 6) & 15) | 80), 8, (get_byte(d.digest, 8) & 63) | 128),
                                       'hex')::uuid AS new_id
 FROM appstore.step_changed AS c
 JOIN appstore.effect_log AS e ON e.transaction_id = c.transaction_id AND e.environment = c.environment
-CROSS JOIN LATERAL (SELECT e.transaction_id || '/' || floor(extract(epoch FROM e.occurred_at))::bigint * 1000 AS subject) AS k
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN date_trunc('second', e.restated_date) = date_trunc('second', c.revocation_date) THEN e.restated_date ELSE e.occurred_at END AS at
+) AS dated
+CROSS JOIN LATERAL (SELECT e.transaction_id || '/' || floor(extract(epoch FROM dated.at))::bigint * 1000 AS subject) AS k
 CROSS JOIN LATERAL (
     SELECT substr(appstore.sha1('\x2d9c417b6a0e4f358b57d1943ec260af'::bytea || convert_to(e.environment::text, 'UTF8') || '\x00'::bytea
                                 || convert_to('revoked', 'UTF8') || '\x00'::bytea || convert_to(k.subject, 'UTF8')), 1, 16) AS digest
 ) AS d
-WHERE (c.is_revoked OR c.is_shared) AND e.kind = 'refunded';
+WHERE e.kind = 'refunded' AND (c.is_shared OR date_trunc('second', dated.at) = date_trunc('second', c.revocation_date));
 -- Of two in one second one is enough, and what is told already stays.
 DELETE FROM appstore.step_revoked AS r
 WHERE EXISTS (SELECT FROM appstore.effect_log AS e WHERE e.effect_id = r.new_id)
    OR EXISTS (SELECT FROM appstore.step_revoked AS o WHERE o.new_id = r.new_id AND o.effect_id < r.effect_id);
 UPDATE appstore.tells AS t SET ref = r.new_id::text FROM appstore.step_revoked AS r WHERE t.kind = 'effect' AND t.ref = r.effect_id::text;
-UPDATE appstore.effect_log AS e SET effect_id = r.new_id, kind = 'revoked', subject = r.subject, restated_date = NULL
+UPDATE appstore.effect_log AS e SET effect_id = r.new_id, kind = 'revoked', subject = r.subject, occurred_at = r.at, restated_date = NULL
 FROM appstore.step_revoked AS r WHERE e.effect_id = r.effect_id;
 
 -- 2. Orders, owners and access. Some hundred contracts a call, since the derivation is made for batches.

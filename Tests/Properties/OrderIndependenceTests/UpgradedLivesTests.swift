@@ -21,6 +21,7 @@ struct UpgradedLivesTests {
         let new = try await LedgerFixture.open()
         try await new.process(lives.steps.shuffled(using: &generator), batchesOf: 200, atOnce: 2, using: &generator)
         let database = try await VersionTwo.make(of: new.database, events: lives.flatMap(\.facts))
+        let unsaid = try await database.lines(Self.refundsOfUnknownKind)
         try await database.migrate()
         let expected = try await new.lines()
         let upgraded = LedgerFixture(
@@ -37,20 +38,48 @@ struct UpgradedLivesTests {
         compare(try await DerivedAgain.rows(database), with: rows.0)
         #expect(try await DerivedAgain.effects(database) == rows.1, "LIVES_SEED=\(Seed.current)")
 
-        // All events run again, as sql/README.md advises. The copies that version 2 granted stay granted; and where it told the end of an assignment as a
-        // refund, and had forgotten the ownership before the upgrade, that stays, too.
+        // All events run again, as sql/README.md advises. What version 2 told otherwise stays told: a grant of a copy; as a refund how a purchase
+        // ended, where its rows no longer said so; and as a revocation what a receipt without an ownership tells as a refund.
         let again = lives.steps.filter { if case .command(.linkOwner) = $0 { false } else { true } }
         try await upgraded.process(again.shuffled(using: &generator), batchesOf: 200, atOnce: 2, using: &generator)
-        let stay = try await DerivedAgain.grantsOfCopies(database) + database.lines(Self.refundsOfShared)
-        let kept = Set(stay.map { "effect \($0)" })
+        let revoked = Set(try await new.database.lines(Self.revoked))
+        let refunded = try await Self.effects(database, "refunded", of: unsaid.filter(revoked.contains))
+        let shared = try await Self.effects(database, "revoked", of: new.database.lines(Self.refundsOfShared))
+        let kept = Set((try await DerivedAgain.grantsOfCopies(database) + refunded + shared).map { "effect \($0)" })
         compare(try await upgraded.lines().filter { !kept.contains($0) }, with: expected.filter { !kept.contains($0) })
         try await upgraded.close()
         try await new.close()
     }
 
-    private static let refundsOfShared: Statement = """
-        SELECT concat_ws(' ', t.environment, 'refunded', appstore.purchase_of(t) || '/0') FROM appstore.transactions AS t WHERE NOT t.is_purchased
+    /// The refunded transactions whose rows say neither who had them nor why that refund was no purchase's.
+    private static let refundsOfUnknownKind: Statement = """
+        SELECT t.environment || ' ' || t.transaction_id
+        FROM appstore.transactions AS t
+        JOIN appstore.effect_log AS e ON e.transaction_id = t.transaction_id AND e.environment = t.environment
+        WHERE e.kind = 'refunded' AND coalesce(t.in_app_ownership_type, 'PURCHASED') = 'PURCHASED'
+          AND (t.in_app_ownership_type IS NULL OR t.revocation_type IS NULL
+               OR date_trunc('second', t.revocation_date) <> date_trunc('second', e.occurred_at))
         """
+
+    private static let revoked: Statement = "SELECT environment || ' ' || transaction_id FROM appstore.effect_log WHERE kind = 'revoked'"
+
+    /// The transactions that were not bought and have a refund.
+    private static let refundsOfShared: Statement = """
+        SELECT t.environment || ' ' || t.transaction_id
+        FROM appstore.transactions AS t
+        JOIN appstore.effect_log AS e ON e.transaction_id = t.transaction_id AND e.environment = t.environment
+        WHERE NOT t.is_purchased AND e.kind = 'refunded'
+        """
+
+    /// The effects of a kind of some transactions.
+    private static func effects(_ database: TestDatabase, _ kind: String, of transactions: [String]) async throws -> [String] {
+        try await database.lines(
+            """
+            SELECT concat_ws(' ', e.environment, e.kind, e.subject) FROM appstore.effect_log AS e
+            WHERE e.kind = \(kind) AND e.environment || ' ' || e.transaction_id = ANY (\(transactions))
+            """
+        )
+    }
 
     private func compare(_ found: [String], with expected: [String]) {
         let difference = LedgerDifference.between(expected: expected, found: found, atMost: 60)

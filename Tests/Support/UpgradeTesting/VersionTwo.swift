@@ -32,7 +32,8 @@ package enum VersionTwo {
             try await connection.execute(
                 "SELECT appstore.derive_ledger('Production', '{}', '{}', array_agg(o.order_no)) FROM appstore.orders AS o WHERE o.ordered_at IS NOT NULL"
             )
-            for event in events where !event.effects.isEmpty { try await record(event, in: connection) }
+            let shared = Set(events.flatMap(\.familyShared))
+            for event in events where !event.effects.isEmpty { try await record(event, shared, in: connection) }
         }
         try await database.sequenceFeed()
         return database
@@ -85,12 +86,13 @@ package enum VersionTwo {
         )
     }
 
-    private static func record(_ event: EventFacts, in connection: Connection) async throws {
-        // It did not read seats, and took everything but a family member's for a purchase.
-        let ownership = event.transaction?.payload.inAppOwnershipType ?? .purchased
-        let isRefund = ![.purchased, .familyShared].contains(ownership)
-        let effects = event.effects.filter { $0.key.kind != .seatsRefunded }
-            .map { (effect: $0, key: isRefund ? $0.keyOfVersionTwo.asRefund : $0.keyOfVersionTwo) }
+    private static func record(_ event: EventFacts, _ shared: Set<LedgerKey>, in connection: Connection) async throws {
+        // It did not read seats, and took each revocation but a family member's for a refund.
+        let effects = event.effects.filter { $0.key.kind != .seatsRefunded }.map { effect in
+            let charge = LedgerKey(environment: effect.key.environment, id: effect.transactionID ?? "")
+            let key = effect.keyOfVersionTwo
+            return (effect: effect, key: shared.contains(charge) ? key : key.asRefund)
+        }
         try await connection.execute(
             """
             SELECT appstore.apply_facts(
@@ -103,6 +105,15 @@ package enum VersionTwo {
                 \(effects.map { $0.effect.gracePeriodExpiresDate.map { PostgresTimestamp(millisecondsSince1970: $0.millisecondsSince1970) } }))
             """
         )
+    }
+}
+
+extension EventFacts {
+    /// The transactions of which it says that the user has them through another family member.
+    fileprivate var familyShared: [LedgerKey] {
+        let receipts = allReceipts.filter { $0.content.inAppOwnershipType == .familyShared }.map(\.key)
+        guard let transaction, transaction.payload.inAppOwnershipType == .familyShared else { return receipts }
+        return receipts + [transaction.key]
     }
 }
 
