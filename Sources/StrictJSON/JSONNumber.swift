@@ -18,6 +18,12 @@ package struct JSONNumber: Hashable, Sendable {
         return Decimal(text).value(rounding: .never)
     }
 
+    /// Whether PostgreSQL's `numeric` holds it: 131,072 digits before the point and 16,383 after it (datatype-numeric.html).
+    package var fitsNumeric: Bool {
+        let decimal = Decimal(text)
+        return decimal.digits.count + decimal.exponent <= 131_072 && decimal.exponent >= -16_383
+    }
+
     /// The value rounded down, when it is in the range of `Int64`.
     package var floored: Int64? {
         if let value = Int64(text) { return value }

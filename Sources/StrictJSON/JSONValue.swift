@@ -19,6 +19,19 @@ package enum JSONValue: Hashable, Sendable {
     package static func optional(_ object: JSONObject?) -> JSONValue { object.map { .object($0) } ?? .null }
 }
 
+extension JSONValue {
+    /// Whether PostgreSQL's `jsonb` holds it: no text with U+0000, and no number that `numeric` does not hold.
+    package var fitsJSONB: Bool {
+        switch self {
+        case .null, .bool: true
+        case .number(let number): number.fitsNumeric
+        case .string(let text): !text.hasNUL
+        case .array(let elements): elements.allSatisfy(\.fitsJSONB)
+        case .object(let object): object.members.allSatisfy { !$0.name.hasNUL && $0.value.fitsJSONB }
+        }
+    }
+}
+
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {

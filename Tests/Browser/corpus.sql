@@ -60,7 +60,7 @@ CROSS JOIN LATERAL (
     SELECT 'DID_RENEW', NULL, 'com.example.shop', '1000' || n, '1000' || n WHERE n % 4 > 0
 ) AS label (type, subtype, app, transaction, contract);
 INSERT INTO appstore.inbox_queue (event_id, run_at, attempts, bytes, last_error) VALUES (10199, now() + interval '1 day', 3, 10, pg_temp.hostile('waiting'));
-INSERT INTO appstore.outcome_history SELECT o.*, now(), pg_temp.hostile('replacer') FROM appstore.outcomes AS o WHERE o.event_id = 10000;
+INSERT INTO appstore.outcome_history SELECT now(), pg_temp.hostile('replacer'), o.* FROM appstore.outcomes AS o WHERE o.event_id = 10000;
 UPDATE appstore.outcomes SET run = 2 WHERE event_id = 10000;
 INSERT INTO appstore.effect_log (effect_id, environment, kind, subject, event_id, occurred_at, original_transaction_id, transaction_id, product_id, user_id)
 SELECT gen_random_uuid(), 'Production', CASE n WHEN 1 THEN 'granted' ELSE 'renewed' END, pg_temp.hostile('subject') || n, CASE WHEN n > 3 THEN 10001 ELSE 10000 END, now() - n * interval '1 day',

@@ -70,10 +70,12 @@ def prove(browser: Browser, console: Console, results: Results, _: Inspection) -
     asked = capped(
         console, "SELECT count(*) FROM appstore.consumption_requests WHERE state IN ('waiting', 'refused') AND environment = 'Production'"
     )
+    tokens = capped(console, "SELECT count(*) FROM appstore.external_purchase_tokens_due WHERE environment = 'Production'")
     expected = [
         f"Failed events ({failed})",
         f"Purchases without a clear owner ({unmatched})",
         f"Consumption requests ({asked})",
+        f"External purchase tokens ({tokens})",
         f"Endpoints ({endpoints['all'] - endpoints['well']})",
     ]
     results.equal("Attention: counts", headings, expected)

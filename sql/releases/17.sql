@@ -1681,7 +1681,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT t.transaction_id, t.original_transaction_id, t.period_no, t.order_no, t.first_token, t.product_id, t.product_type,
                    t.bundle_id, t.purchase_date, t.expires_date, t.quantity, t.price, t.currency, t.web_order_line_item_id,
-                   t.first_signed_date
+                   t.first_signed_date, t.previous_original_transaction_id
             FROM appstore.transactions AS t
             WHERE t.transaction_id = moved.id AND t.environment = p_environment AND t.original_transaction_id = moved.contract
               AND t.is_subscription AND t.is_purchased
@@ -1693,7 +1693,9 @@ BEGIN
             SELECT m.*, m.ctid FROM appstore.contracts AS m
             WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = p_environment
               AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL
-              AND m.seats_bought IS NULL AND m.commitment_until IS NULL OFFSET 0
+              AND m.seats_bought IS NULL AND m.commitment_until IS NULL
+              AND m.migrated_to IS NULL
+              AND (t.previous_original_transaction_id IS NULL OR m.migrated_from = ARRAY[t.previous_original_transaction_id]) OFFSET 0
         ) AS m
     ), plain AS MATERIALIZED (
         -- 2. Of these, those whose purchase has no other transaction, and whose order does not change. A token in a charge that pays the purchase's
@@ -2964,6 +2966,8 @@ CREATE TABLE appstore.contracts (
     commitment_until timestamp with time zone,
     commitment_payments_left integer,
     commitment_will_renew boolean,
+    migrated_from text[] COLLATE pg_catalog."C",
+    migrated_to text[] COLLATE pg_catalog."C",
     CONSTRAINT contracts_current_whole CHECK (((current_transaction_id IS NULL) = (current_period_start IS NULL))),
     CONSTRAINT contracts_register_whole CHECK (((renewal_signed_date IS NULL) = (renewal_hash IS NULL)))
 )
@@ -3070,6 +3074,14 @@ COMMENT ON COLUMN appstore.contracts.commitment_payments_left IS 'How many month
 
 
 COMMENT ON COLUMN appstore.contracts.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.migrated_from IS 'The contracts, mostly one, of which Apple says that they became this one when the app moved them to the Advanced Commerce API; sorted. Their claims count for this one, too.';
+
+
+
+COMMENT ON COLUMN appstore.contracts.migrated_to IS 'The contracts that this one has become; sorted. It has a row for them while nothing else is known.';
 
 
 
@@ -3433,10 +3445,27 @@ COMMENT ON FUNCTION appstore.consumption_violation(answer appstore.consumption_a
 
 
 
-CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
+CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text, p_has_migrated boolean) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
     LANGUAGE sql STABLE ROWS 1
     AS $$
-    WITH RECURSIVE later AS (
+    WITH RECURSIVE before AS (
+        SELECT unnest(m.migrated_from) AS id FROM appstore.contracts AS m
+        WHERE p_has_migrated AND m.original_transaction_id = p_contract AND m.environment = p_environment
+        UNION
+        SELECT earlier.id
+        FROM before CROSS JOIN LATERAL (
+            SELECT unnest(m.migrated_from) AS id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = before.id AND m.environment = p_environment OFFSET 0
+        ) AS earlier
+    ), inherited AS MATERIALIZED (
+        -- 0. What is claimed of the contracts from which it has migrated: their users owned what has become this one.
+        SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at
+        FROM before CROSS JOIN LATERAL (
+            SELECT k.* FROM appstore.ownership_claims AS k
+            WHERE k.original_transaction_id = before.id AND k.environment = p_environment AND NOT starts_with(k.source_id, '+') OFFSET 0
+        ) AS k
+        WHERE before.id <> p_contract
+    ), later AS (
         -- 1. token: a transaction got another token later, which is an order of the shop (made in Production for either environment) or a
         --    user's. The token pays nothing, but claims the contract for that user. A copy's does not.
         SELECT t.transaction_id, named.user_id, t.purchase_date
@@ -3462,23 +3491,29 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         ) AS paid
         UNION ALL
         -- 3. token: a purchase was made with a user's token. Renewals repeat the token and claim nothing: only a purchase whose token is
-        --    not that of the purchase before it does. So a link between two renewals holds, and a renewal changes no claim.
+        --    not that of the purchase before it, also before a migration, does. So a link between two renewals holds, and a renewal changes no
+        --    claim.
         SELECT 'token', named.transaction_id, u.user_id, named.purchase_date
         FROM (
-            SELECT t.transaction_id, t.first_token, t.purchase_date,
+            SELECT t.original_transaction_id, t.transaction_id, t.first_token, t.purchase_date,
                    lag(t.first_token) OVER (ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id)
                        AS token_before
-            FROM appstore.transactions AS t
-            WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
-              AND t.environment = p_environment AND t.original_transaction_id = p_contract AND t.first_token IS NOT NULL AND t.is_purchased
-              AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription,
-                                       t.product_type)
+            FROM (SELECT p_contract AS id UNION SELECT before.id FROM before) AS contract
+            CROSS JOIN LATERAL (
+                SELECT t.* FROM appstore.transactions AS t
+                WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
+                  AND t.environment = p_environment AND t.original_transaction_id = contract.id AND t.first_token IS NOT NULL AND t.is_purchased
+                  AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription,
+                                           t.product_type) OFFSET 0
+            ) AS t
         ) AS named
         CROSS JOIN LATERAL (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = named.first_token OFFSET 0) AS u
-        WHERE named.first_token IS DISTINCT FROM named.token_before
+        WHERE named.original_transaction_id = p_contract AND named.first_token IS DISTINCT FROM named.token_before
           AND NOT EXISTS (SELECT FROM later WHERE later.transaction_id = named.transaction_id)
     ), stated AS (
         SELECT paid.* FROM paid
+        UNION ALL
+        SELECT inherited.* FROM inherited
         UNION ALL
         -- 4. link: a command of an operator or the shop that was not taken back; of several at one instant the last. That of an import never
         --    overrides what was paid with a token before.
@@ -3488,7 +3523,9 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
            AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
                                   WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
-           AND (l.import_id IS NULL OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at))
+           AND (l.import_id IS NULL
+                OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at)
+                   AND NOT EXISTS (SELECT FROM inherited WHERE inherited.kind IN ('order', 'token') AND inherited.effective_at <= l.linked_at))
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 5. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the
@@ -3563,7 +3600,15 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
             ORDER BY posted.received_at, posted.event_id LIMIT 1
         ) AS next
     )
-    SELECT stated.* FROM stated
+    -- A post of a contract before a migration claims what nothing else claims, as one of this contract does.
+    SELECT known.kind, known.source_id, known.user_id, known.effective_at FROM known
+    WHERE known.kind NOT IN ('client', 'restored') OR NOT EXISTS (
+        SELECT FROM (
+            SELECT k.effective_at, k.forgotten_at FROM known AS k
+            UNION ALL
+            SELECT chosen.effective_at, f.forgotten_at FROM chosen LEFT JOIN appstore.forgotten_users AS f ON f.alias = chosen.user_id
+        ) AS earlier
+        WHERE earlier.effective_at < known.effective_at AND (earlier.forgotten_at < known.effective_at) IS NOT TRUE)
     UNION ALL
     -- Claims to one purchase, or to the contract, after a forgotten user's are numbered, and the last one counts.
     SELECT chosen.kind, chosen.source_id || coalesce('/' || nullif(row_number() OVER same, 1), ''), chosen.user_id, chosen.effective_at
@@ -3572,10 +3617,10 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
 $$;
 
 
-ALTER FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text, p_has_migrated boolean) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) IS 'The claims to a contract that orders, tokens, links and client posts make.';
+COMMENT ON FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text, p_has_migrated boolean) IS 'The claims to a contract that orders, tokens, links and client posts make, and those to the contracts from which it has migrated.';
 
 
 
@@ -4113,36 +4158,56 @@ COMMENT ON FUNCTION appstore.demand_read_committed() IS 'Fails with invalid_tran
 
 
 
-CREATE FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) RETURNS void
+CREATE FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[], p_migrated text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    v_left text[] := p_contracts;
+    v_now  text[];
 BEGIN
-    WITH wanted AS MATERIALIZED (
-        SELECT contract.id, c.*
-        FROM unnest(p_contracts) AS contract (id) CROSS JOIN LATERAL appstore.contract_claims(p_environment, contract.id) AS c
-    ), made AS (
-        INSERT INTO appstore.ownership_claims AS c (environment, original_transaction_id, kind, source_id, user_id, effective_at)
-        SELECT p_environment, wanted.*
-        FROM wanted
-        WHERE NOT EXISTS (
-            SELECT FROM appstore.ownership_claims AS same
-            WHERE same.original_transaction_id = wanted.id AND same.environment = p_environment AND same.kind = wanted.kind
-              AND (same.source_id, same.user_id, same.effective_at) = (wanted.source_id, wanted.user_id, wanted.effective_at) OFFSET 0)
-        ORDER BY wanted.id, wanted.kind, wanted.source_id
-        ON CONFLICT (original_transaction_id, environment, kind, source_id) DO UPDATE
-        SET user_id = excluded.user_id, effective_at = excluded.effective_at
-    )
-    DELETE FROM appstore.ownership_claims AS c
-    WHERE c.original_transaction_id = ANY (p_contracts) AND c.environment = p_environment
-      AND NOT EXISTS (SELECT FROM wanted WHERE (wanted.id, wanted.kind, wanted.source_id) = (c.original_transaction_id, c.kind, c.source_id));
+    LOOP
+        -- The claims of a contract before a migration count for that after it: they are derived first. A circle, which Apple never makes, is derived at once.
+        v_now := v_left;
+        IF cardinality(p_migrated) > 0 THEN
+            v_now := ARRAY(
+                SELECT unnest(v_left) COLLATE "C"
+                EXCEPT
+                SELECT m.original_transaction_id FROM appstore.contracts AS m
+                WHERE m.original_transaction_id = ANY (p_migrated) AND m.environment = p_environment AND m.migrated_from && v_left);
+            IF v_now = '{}' THEN
+                v_now := v_left;
+            END IF;
+        END IF;
+        WITH wanted AS MATERIALIZED (
+            SELECT contract.id, c.*
+            FROM unnest(v_now) AS contract (id)
+            CROSS JOIN LATERAL appstore.contract_claims(p_environment, contract.id, contract.id = ANY (p_migrated)) AS c
+        ), made AS (
+            INSERT INTO appstore.ownership_claims AS c (environment, original_transaction_id, kind, source_id, user_id, effective_at)
+            SELECT p_environment, wanted.*
+            FROM wanted
+            WHERE NOT EXISTS (
+                SELECT FROM appstore.ownership_claims AS same
+                WHERE same.original_transaction_id = wanted.id AND same.environment = p_environment AND same.kind = wanted.kind
+                  AND (same.source_id, same.user_id, same.effective_at) = (wanted.source_id, wanted.user_id, wanted.effective_at) OFFSET 0)
+            ORDER BY wanted.id, wanted.kind, wanted.source_id
+            ON CONFLICT (original_transaction_id, environment, kind, source_id) DO UPDATE
+            SET user_id = excluded.user_id, effective_at = excluded.effective_at
+        )
+        DELETE FROM appstore.ownership_claims AS c
+        WHERE c.original_transaction_id = ANY (v_now) AND c.environment = p_environment
+          AND NOT EXISTS (SELECT FROM wanted WHERE (wanted.id, wanted.kind, wanted.source_id) = (c.original_transaction_id, c.kind, c.source_id));
+        EXIT WHEN cardinality(v_now) = cardinality(v_left);
+        v_left := ARRAY(SELECT unnest(v_left) COLLATE "C" EXCEPT SELECT unnest(v_now));
+    END LOOP;
 END
 $$;
 
 
-ALTER FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[], p_migrated text[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) IS 'Derives the claims to these contracts.';
+COMMENT ON FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[], p_migrated text[]) IS 'Derives the claims to these contracts. p_migrated has those that have migrated from another one, and may have others.';
 
 
 
@@ -4238,6 +4303,7 @@ BEGIN
     WITH deleted AS (
         DELETE FROM appstore.contracts AS m
         WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
+          AND (m.migrated_from || m.migrated_to) IS NULL
           AND NOT EXISTS (SELECT FROM appstore.transactions AS t
                           WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
           AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l
@@ -4431,6 +4497,8 @@ DECLARE
     v_affected         record;
     v_locked_tokens    uuid[] := '{}';
     v_locked_contracts text[] := '{}';
+    v_migrating        text[] := '{}'; -- contracts of charges that name one before
+    v_migrated         text[] := '{}'; -- contracts from or to which a locked one has migrated
     v_tokens           uuid[];
     v_contracts        text[];
     v_is_first         boolean := true;
@@ -4442,18 +4510,23 @@ BEGIN
     v_contracts := p_contract_ids || p_renewals;
     IF cardinality(p_transaction_ids) > 0 THEN
         SELECT v_tokens || coalesce(array_agg(named.order_no) FILTER (WHERE named.order_no IS NOT NULL), '{}'),
-               v_contracts || coalesce(array_agg(named.contract) FILTER (WHERE named.contract IS NOT NULL), '{}')
-        INTO v_tokens, v_contracts
+               v_contracts || coalesce(array_agg(named.contract) FILTER (WHERE named.contract IS NOT NULL), '{}'),
+               coalesce(array_agg(DISTINCT named.contract) FILTER (WHERE named.has_migrated), '{}')
+        INTO v_tokens, v_contracts, v_migrating
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
             SELECT t.first_token, t.left_token, t.app_account_token, t.is_purchased OR t.token_changed AS names_orders,
-                   t.original_transaction_id, t.left_contract
+                   t.original_transaction_id, t.left_contract, t.previous_original_transaction_id
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS t
         CROSS JOIN LATERAL (
-            VALUES (t.first_token, t.original_transaction_id), (t.left_token, t.left_contract), (t.app_account_token, NULL)
-        ) AS of_charge (token, contract)
-        CROSS JOIN LATERAL (SELECT CASE WHEN t.names_orders THEN of_charge.token END AS order_no, of_charge.contract) AS named;
+            VALUES (t.first_token, t.original_transaction_id, t.previous_original_transaction_id IS NOT NULL),
+                   (t.left_token, t.left_contract, t.left_contract IS NOT NULL AND t.previous_original_transaction_id IS NOT NULL),
+                   (t.app_account_token, t.previous_original_transaction_id, false)
+        ) AS of_charge (token, contract, has_migrated)
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN t.names_orders THEN of_charge.token END AS order_no, of_charge.contract, of_charge.has_migrated
+        ) AS named;
     END IF;
     LOOP
         v_tokens := ARRAY(SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
@@ -4468,22 +4541,27 @@ BEGIN
             PERFORM appstore.lock_found_orders(p_environment, v_tokens);
         END IF;
         IF cardinality(v_contracts) > 0 THEN
-            PERFORM appstore.lock_found_contracts(p_environment, v_contracts);
+            v_migrated := v_migrated || appstore.lock_found_contracts(p_environment, v_contracts);
         END IF;
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
         SELECT * INTO v_affected
         FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
         v_tokens := v_affected.tokens;
-        v_contracts := v_affected.contracts;
+        v_contracts := v_affected.contracts || v_migrated;
         v_is_first := false;
     END LOOP;
+    IF cardinality(v_migrating || v_migrated) > 0 THEN
+        PERFORM appstore.record_migrations(p_environment, v_migrating);
+        v_affected.claimed := appstore.with_migrated(p_environment, v_affected.claimed || v_migrating);
+        v_affected.contracts := ARRAY(SELECT unnest(v_locked_contracts) COLLATE "C" AS id ORDER BY id);
+    END IF;
     -- 2. Each step reads the result of the one before it.
     IF cardinality(v_affected.unsure) > 0 THEN
         PERFORM appstore.derive_token_orders(p_environment, v_affected.unsure);
     END IF;
     IF cardinality(v_affected.claimed) > 0 THEN
-        PERFORM appstore.derive_claims(p_environment, v_affected.claimed);
+        PERFORM appstore.derive_claims(p_environment, v_affected.claimed, v_migrating || v_migrated);
     END IF;
     IF cardinality(v_affected.shared) > 0 THEN
         -- A charge that was not bought has no order that says which period it has left. What it has left there may be no copy any longer.
@@ -5431,7 +5509,7 @@ CREATE FUNCTION appstore.entries_about(environment appstore.environment, origina
         SELECT p.received_at, p.received_at, p.event_id, CASE WHEN p.is_receipt THEN 'receipt_submitted' ELSE 'submitted' END,
                p.transaction_id, c.product_id, c.order_no, p.user_id,
                CASE WHEN EXISTS (SELECT FROM claim AS k
-                                 WHERE k.user_id = p.user_id
+                                 WHERE k.user_id = p.user_id AND NOT starts_with(k.source_id, '+')
                                    AND CASE k.kind WHEN 'client' THEN NOT p.is_receipt AND split_part(k.source_id, '/', 1) = p.transaction_id
                                                    WHEN 'receipt' THEN p.is_receipt AND k.source_id = p.transaction_id
                                                    WHEN 'restored' THEN k.effective_at = p.received_at END) THEN 'claimed'
@@ -6093,17 +6171,26 @@ DECLARE
 BEGIN
     PERFORM appstore.check_argument((v_user IS NULL) <> (v_contract IS NULL), 'a customer is either a user or a contract',
                                     'Pass user_id or original_transaction_id.');
-    -- 1. A contract, with the orders that its charges name; or what the user owns or owned, paid for or posted. The ids of Apple grow: these
-    --    are the latest purchases.
+    -- 1. A contract and those from or to which it has migrated, with the orders that their charges name; or what the user owns or owned, paid
+    --    for or posted. The ids of Apple grow: these are the latest purchases.
     IF v_user IS NULL THEN
-        v_contracts := ARRAY[v_contract];
+        WITH RECURSIVE reached AS (
+            SELECT v_contract COLLATE "C" AS id
+            UNION
+            SELECT other.id
+            FROM reached CROSS JOIN LATERAL (
+                SELECT unnest(m.migrated_from || m.migrated_to) AS id FROM appstore.contracts AS m
+                WHERE m.original_transaction_id = reached.id AND m.environment = v_environment OFFSET 0
+            ) AS other
+        )
+        SELECT array_agg(reached.id ORDER BY reached.id) INTO v_contracts FROM reached;
         SELECT jsonb_agg(to_jsonb(o) - 'environment' ORDER BY coalesce(o.ordered_at, o.paid_at), o.order_no) INTO v_orders
         FROM (
             SELECT s.*
             FROM (
                 SELECT DISTINCT named.order_no
                 FROM appstore.transactions AS t, unnest(ARRAY[t.order_no, t.first_token, t.app_account_token]) AS named (order_no)
-                WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+                WHERE t.original_transaction_id = ANY (v_contracts) AND t.environment = v_environment
             ) AS named
             CROSS JOIN LATERAL (
                 SELECT s.* FROM appstore.order_status AS s WHERE s.order_no = named.order_no AND s.environment = v_environment OFFSET 0
@@ -6149,7 +6236,7 @@ BEGIN
         SELECT u.app_transaction_id FROM appstore.user_app_transactions AS u WHERE u.user_id = v_user AND u.environment = v_environment
         UNION
         SELECT t.app_transaction_id FROM appstore.transactions AS t
-        WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+        WHERE v_user IS NULL AND t.original_transaction_id = ANY (v_contracts) AND t.environment = v_environment
         LIMIT max_rows
     ) AS named (id)
     CROSS JOIN LATERAL (
@@ -6187,7 +6274,7 @@ BEGIN
             FROM (
                 SELECT t.* FROM appstore.entitlement_terms AS t WHERE t.user_id = v_user AND t.environment = v_environment
                 UNION ALL
-                SELECT t.* FROM appstore.entitlement_terms AS t WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+                SELECT t.* FROM appstore.entitlement_terms AS t WHERE v_user IS NULL AND t.original_transaction_id = ANY (v_contracts) AND t.environment = v_environment
             ) AS e),
         'orders', v_orders,
         'contracts', (
@@ -8748,19 +8835,23 @@ COMMENT ON FUNCTION appstore.lock_for_order(order_no uuid) IS 'Locks the contrac
 
 
 
-CREATE FUNCTION appstore.lock_found_contracts(p_environment appstore.environment, p_ids text[]) RETURNS void
+CREATE FUNCTION appstore.lock_found_contracts(p_environment appstore.environment, p_ids text[]) RETURNS text[]
     LANGUAGE plpgsql
     SET lock_timeout TO '10ms'
     AS $$ -- bounds the wait for a row that another transaction is making, which SKIP LOCKED does not see
 DECLARE
-    v_locked text[];
+    v_locked   text[];
+    v_migrated text[];
 BEGIN
-    v_locked := ARRAY(
-        SELECT locked.id FROM unnest(p_ids) AS contract (id)
+    WITH locked AS MATERIALIZED (
+        SELECT found.*
+        FROM unnest(p_ids) AS contract (id)
         CROSS JOIN LATERAL (
-            SELECT m.original_transaction_id AS id FROM appstore.contracts AS m
+            SELECT m.original_transaction_id AS id, m.migrated_from || m.migrated_to AS migrated FROM appstore.contracts AS m
             WHERE m.original_transaction_id = contract.id AND m.environment = p_environment FOR UPDATE SKIP LOCKED
-        ) AS locked);
+        ) AS found
+    )
+    SELECT ARRAY(SELECT locked.id FROM locked), ARRAY(SELECT unnest(locked.migrated) FROM locked) INTO v_locked, v_migrated;
     IF cardinality(v_locked) < cardinality(p_ids) THEN
         BEGIN
             INSERT INTO appstore.contracts AS m (environment, original_transaction_id)
@@ -8770,7 +8861,11 @@ BEGIN
         EXCEPTION WHEN lock_not_available THEN
             PERFORM appstore.give_way();
         END;
+        v_migrated := v_migrated || ARRAY(
+            SELECT unnest(m.migrated_from || m.migrated_to) FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = ANY (p_ids) AND m.original_transaction_id <> ALL (v_locked) AND m.environment = p_environment);
     END IF;
+    RETURN v_migrated;
 END
 $$;
 
@@ -8778,7 +8873,7 @@ $$;
 ALTER FUNCTION appstore.lock_found_contracts(p_environment appstore.environment, p_ids text[]) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.lock_found_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the missing rows. For a writer that holds locks already: it calls give_way instead of waiting for a row that another transaction holds or makes.';
+COMMENT ON FUNCTION appstore.lock_found_contracts(p_environment appstore.environment, p_ids text[]) IS 'Locks these contracts, each named once, and makes the missing rows. Returns the contracts from and to which they have migrated. For a writer that holds locks already: it calls give_way instead of waiting for a row that another transaction holds or makes.';
 
 
 
@@ -9862,7 +9957,9 @@ CREATE FUNCTION appstore.ownership_of(environment appstore.environment, original
     ) AS k
     LEFT JOIN LATERAL (
         SELECT l.actor, l.note FROM appstore.owner_links AS l
-        WHERE k.kind = 'link' AND l.original_transaction_id = k.original_transaction_id AND l.environment = k.environment
+        WHERE k.kind = 'link' AND l.original_transaction_id
+                  = CASE WHEN starts_with(k.source_id, '+') THEN split_part(substr(k.source_id, 2), '>', 1) ELSE k.original_transaction_id END
+          AND l.environment = k.environment
           AND l.linked_at = k.effective_at AND l.user_id = k.user_id
         ORDER BY l.link_id DESC LIMIT 1
     ) AS link ON true
@@ -10943,6 +11040,44 @@ ALTER FUNCTION appstore.record_found_statuses(p_environment appstore.environment
 
 
 COMMENT ON FUNCTION appstore.record_found_statuses(p_environment appstore.environment, p_effect_ids uuid[], p_subjects text[], p_event_ids bigint[], p_occurred_at timestamp with time zone[], p_original_transaction_ids text[], p_transaction_ids text[], p_product_ids text[], p_grace_period_expires_dates timestamp with time zone[]) IS 'Records effects of kind status_found, whose subject is contract/status/end of the period, unless another effect has told the same of this period or the ledger knows of a later period or another status. After appstore.apply_facts, in the same transaction. Returns the ids of those that are new. The arrays have an element for each effect.';
+
+
+
+CREATE FUNCTION appstore.record_migrations(p_environment appstore.environment, p_contracts text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_contract text;
+    v_known    text[];
+    v_stated   text[];
+BEGIN
+    FOR v_contract, v_known, v_stated IN
+        SELECT m.original_transaction_id, m.migrated_from, stated.ids
+        FROM appstore.contracts AS m
+        CROSS JOIN LATERAL (
+            SELECT array_agg(DISTINCT t.previous_original_transaction_id ORDER BY t.previous_original_transaction_id) AS ids
+            FROM appstore.transactions AS t
+            WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment
+              AND t.previous_original_transaction_id <> m.original_transaction_id
+        ) AS stated
+        WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.migrated_from IS DISTINCT FROM stated.ids
+    LOOP
+        UPDATE appstore.contracts AS m SET migrated_from = v_stated
+        WHERE m.original_transaction_id = v_contract AND m.environment = p_environment;
+        UPDATE appstore.contracts AS m
+        SET migrated_to = CASE WHEN m.original_transaction_id = ANY (v_stated)
+                               THEN ARRAY(SELECT unnest(m.migrated_to) UNION SELECT v_contract COLLATE "C" ORDER BY 1)
+                               ELSE nullif(array_remove(m.migrated_to, v_contract), '{}') END
+        WHERE m.original_transaction_id = ANY (v_known || v_stated) AND m.environment = p_environment;
+    END LOOP;
+END
+$$;
+
+
+ALTER FUNCTION appstore.record_migrations(p_environment appstore.environment, p_contracts text[]) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.record_migrations(p_environment appstore.environment, p_contracts text[]) IS 'Brings up to date from which contracts these have migrated, and to which the others. The rows of all of them are locked.';
 
 
 
@@ -14414,11 +14549,13 @@ BEGIN
     PERFORM appstore.lock_for_link(environment, original_transaction_id);
     SELECT c.user_id INTO v_user FROM appstore.ownership_claims AS c
     WHERE c.original_transaction_id = unlink_owner.original_transaction_id AND c.environment = unlink_owner.environment AND c.kind = 'link'
+      AND NOT starts_with(c.source_id, '+') -- one of the contract before a migration is undone there
     ORDER BY c.source_id DESC LIMIT 1;
     IF v_user IS NULL THEN
         RAISE EXCEPTION 'no link is in force in % for original_transaction_id %', environment, quote_nullable(original_transaction_id)
             USING ERRCODE = 'no_data_found',
-                  HINT = 'Owners by an order or a post have no link: appstore.ownership_claims shows why a user is the owner.';
+                  HINT = 'Owners by an order or a post have no link, and one of the contract before a migration is undone there: '
+                         'appstore.ownership_claims shows why a user is the owner.';
     END IF;
     PERFORM appstore.record_owner_link(unlink_owner.environment, unlink_owner.original_transaction_id, NULL, clock_timestamp(), appstore.actor(),
                                        unlink_owner.note);
@@ -14701,6 +14838,29 @@ ALTER FUNCTION appstore.whole_number(value numeric) OWNER TO appstore_owner;
 
 
 COMMENT ON FUNCTION appstore.whole_number(value numeric) IS 'A sum of integers as one, at most the greatest: what Apple signs must not stop the derivation.';
+
+
+
+CREATE FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) RETURNS text[]
+    LANGUAGE sql STABLE
+    AS $$
+    WITH RECURSIVE reached AS (
+        SELECT unnest(p_contracts) COLLATE "C" AS id
+        UNION
+        SELECT later.id
+        FROM reached CROSS JOIN LATERAL (
+            SELECT unnest(m.migrated_to) AS id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = reached.id AND m.environment = p_environment OFFSET 0
+        ) AS later
+    )
+    SELECT ARRAY(SELECT reached.id FROM reached ORDER BY reached.id)
+$$;
+
+
+ALTER FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) IS 'These contracts and those to which they have migrated, sorted, each once.';
 
 
 
@@ -16452,7 +16612,7 @@ COMMENT ON COLUMN appstore.ownership_claims.kind IS 'The origin of the claim.';
 
 
 
-COMMENT ON COLUMN appstore.ownership_claims.source_id IS 'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows.';
+COMMENT ON COLUMN appstore.ownership_claims.source_id IS 'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows. Of a claim to a contract before a migration, +, that contract and > come first.';
 
 
 
@@ -21791,7 +21951,7 @@ INSERT INTO appstore.retention VALUES (true, '90 days', NULL, '1 day', '30 days'
 
 
 INSERT INTO appstore.schema_definitions VALUES ('functions/console/console_sessions', '\xf4cfb6b2640628d1affc18eec54c5c4c8c0fb589048bb49068da3a04abb68f05', '{"ROUTINE appstore.has_console_role(text,text)","ROUTINE appstore.make_console_login(bytea)","ROUTINE appstore.begin_console_session(bytea,bytea)","ROUTINE appstore.console_session(bytea)","ROUTINE appstore.log_out_of_console(bytea)","ROUTINE appstore.end_console_session(bigint)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/console/ownership_of', '\xead11979701c7b8de7eba108fbfcc78e8a2342e3d097416a0ffe294d0946bb8e', '{"ROUTINE appstore.ownership_of(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/console/ownership_of', '\xc10daf3f39d2d191fa0ce7bd6edc16cc1ec3bedf11e57e713496702afa30278b', '{"ROUTINE appstore.ownership_of(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/console/show_body', '\x1a71dabee302231fb7ccdb3ea093e558a63936d72d0b7c12c2bfbc97fb3eeeb2', '{"ROUTINE appstore.show_body(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/api_consumption', '\x07f3ac98f772bb130adaf0fbb44763d04dcab9c8354da7e788642ec58cbde473', '{"ROUTINE appstore.instant_text(timestamp with time zone)","ROUTINE appstore.consumption_documents(appstore.environment,text,text[],text[],integer)","ROUTINE appstore.api_consumption(bytea,appstore.environment,text,text,integer)","ROUTINE appstore.api_answer_consumption(bytea,appstore.environment,text,boolean,text,boolean,integer,text,text,jsonb)","ROUTINE appstore.api_give_consent(bytea,text,text)","ROUTINE appstore.api_withdraw_consent(bytea,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/consumption/apply_consumption_policies', '\x47ffc6d03b97251df01639e07cbc823dfa296d5c194eef56bcbb187e88b434ef', '{"ROUTINE appstore.apply_consumption_policies()","ROUTINE appstore.consumption_statistics()"}');
@@ -21813,7 +21973,6 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/feed/tell_effects', '
 INSERT INTO appstore.schema_definitions VALUES ('functions/feed/tell_products', '\x4496e6c78e1d766b9bce8dd4606acf556c9d5c49d794924c9fc67e5f3860a0eb', '{"ROUTINE appstore.tell_products()","TRIGGER products_inserted ON appstore.products","TRIGGER products_updated ON appstore.products","TRIGGER products_deleted ON appstore.products"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/classify_history', '\xb0db90fac7a5d848490a626b48e7dd6aee99ebbd05fdda172a1503268eafe04c', '{"ROUTINE appstore.classify_history(bigint)","ROUTINE appstore.compare_history_window(bigint,bigint,integer)","ROUTINE appstore.expire_history()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/history_statistics', '\xf2070873db4340daa84c2d3577b7e3cd81bf6aa5c3db8cf291051fe134dc25ec', '{"ROUTINE appstore.history_statistics()"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/outbox_status', '\x74aa520789464bba3923d33a9ffe82e9aa0826b1c6cee76705fb87bd57ea9376', '{"VIEW appstore.outbox_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/lease_history_windows', '\x88be4ea31906ca5caf9598971180283689f781568116ea937981ac4dfe569e9e', '{"ROUTINE appstore.lease_history_windows(text[],appstore.environment[],integer,integer,integer)","ROUTINE appstore.postpone_history_window(bigint,bigint,text,interval,boolean)","ROUTINE appstore.restart_history_window(bigint,bigint)","ROUTINE appstore.advance_history_window(bigint,bigint)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/plan_history', '\x2ed94ea5c3cbf3cbaa01c20568722453b2d1c2de85eea2643cd118ac2ebd9b35', '{"ROUTINE appstore.plan_history(text[],appstore.environment[])","ROUTINE appstore.plan_history_days(text,appstore.environment,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.history_limit(appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/history/store_history_page', '\x80cea9bfa01e74bfa4801340420efc7d9ad5bd174e5b94e8b7fd61dc660c6075', '{"ROUTINE appstore.store_history_page(bigint,bigint,integer,text,uuid[],timestamp with time zone[],timestamp with time zone[],timestamp with time zone[],integer[],text[],boolean[],bytea[])","ROUTINE appstore.close_history_window(bigint)","ROUTINE appstore.count_history(text,appstore.environment,text,text,bigint)"}');
@@ -21833,20 +21992,21 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/access_until',
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/active_at', '\x2eda4cc2a5ef2aebc7006291fb27259df32644ea954debce93e9e239d2dbdb9e', '{"ROUTINE appstore.awaits_renewal(boolean,integer,timestamp with time zone)","ROUTINE appstore.active_until(timestamp with time zone,boolean,integer,timestamp with time zone,boolean,interval)","ROUTINE appstore.is_active(timestamp with time zone,timestamp with time zone)","ROUTINE appstore.is_in_grace(timestamp with time zone,timestamp with time zone,timestamp with time zone)","ROUTINE appstore.access_state(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text)","ROUTINE appstore.access_turns_at(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\x0f0424bb79bf2e867c3dedbe0af6240c10ae0f27362c28b65aa8423e849e339a', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apples_values', '\x5e355040801817a35601cf90d9a3ed6f2ecd462d88cb01484e6b7903195fcda8', '{"ROUTINE appstore.is_purchase(text)","ROUTINE appstore.is_refund(text)","ROUTINE appstore.is_subscription(text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\xec906be7cca120363c6ff7942c3764c8036b589579c29867657e3a225cf4c03e', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[],text[],jsonb[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\xce0302a84099cf4014a0b30fd4f503758b088dcd1a745b87222fb73bab3858dd', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\xfac72c9b707acf3f574dd8a45719840f876b7dbd55f37b3c2ea5a4847c09aabd', '{"ROUTINE appstore.derive_claims(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\x9100d6dc6e231bbb9765b3c11a861d83432ffd57a80bd2c7ffd3e9660b60f88c', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[],text[],jsonb[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\xd092aeaba53ba30034cfddc9110bb5c9f2daac864681ee2836d81d2e634e61cf', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\x0e59fd5477cf8e438e8bdb072eed54d6daa6cb2a93037265a44d74af99839528', '{"ROUTINE appstore.derive_claims(appstore.environment,text[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xd6334d8512f3c513b7b63a50e711a33e705ee9a88be5afeae834e5def04b059f', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\x2aaada2fe53ae101d9ca72ce056d6becedf9b46bc4a8d0a57ed6f7741c6cec0e', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\x9b679ebad0b45dece7e3b0d8b2658da9198ca02b3e79c7f96915b473bc8d9115', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\x46f33b62f9edcae6806f865567bf1478ca88531dc0cd0805aab709df91c0c0b9', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\xaa91c0f89eda71a23805cbc4d4265dafb78fee35b7542c88da4341cb77ed9169', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x41feade155dc81d78645b378b185db1b08d7ed03358aed7d3394e8a2aadde1a2', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.point_to_orders(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x105e6e116d78140ac0f50a63c9d6f360c49f000cb882afb40f65aa6a73423315', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_constants', '\xf47ca8346df562c68b2efff57b231825e23fff69e05315ae28d91f60be116b4c', '{"ROUTINE appstore.lacks_constants(appstore.transactions,appstore.transactions)","ROUTINE appstore.jws_version(appstore.transactions)","ROUTINE appstore.join_constants(appstore.transactions,appstore.transactions)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_statements', '\xab84a40aa4359ff08175122b3f642e1f8e86411ba6c281c211978d5c2201df60', '{"ROUTINE appstore.join_statements(anyelement,anyelement,text[])","ROUTINE appstore.statement_version(jsonb)","ROUTINE appstore.is_later_version(jsonb,jsonb)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\xcc394a7e11c270d84ac843226b47500b8a589f3c938625eed6f82487447c7972', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\x790c908373781ecc38151b00e21ac907e504bc1088a02cda6f30227f75873602', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/merge_app_transactions', '\x7ab9817d0acebf2ba27613b7a7a0379c5f0bc48a1e8e25f3419a18ff5a9ec80a', '{"ROUTINE appstore.merge_app_transactions(bigint[],appstore.environment[],text[],text[],text[],text[],timestamp with time zone[],text[],timestamp with time zone[],text[],timestamp with time zone[],timestamp with time zone[],bytea[],text[],timestamp with time zone[])","ROUTINE appstore.app_transaction_user(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/merge_external_purchase_tokens', '\x035d69a729d07d706b611d58de4c982978161560a22279b670da571090fda4eb', '{"ROUTINE appstore.merge_external_purchase_tokens(bigint[],appstore.environment[],text[],text[],bigint[],text[],timestamp with time zone[],timestamp with time zone[],text[],timestamp with time zone[],bytea[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/migrations', '\xfcf1ab7b358216a1b17fbd6504486fa5815de85f0a2548d3e85d267a3eaa117e', '{"ROUTINE appstore.record_migrations(appstore.environment,text[])","ROUTINE appstore.with_migrated(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\xf0cbbeeec15d12743c4935ad4aec766956c5db1c2dd5cd64834666048c8876cf', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x197b69d9678771151f5fd92f22fea1e8628329668add738a1b9e29fcad63e7ec', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.whole_number(numeric)","ROUTINE appstore.whole_money(numeric)","ROUTINE appstore.is_part(appstore.transactions)","ROUTINE appstore.revoked_seats(appstore.transactions)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,text,integer,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
@@ -21863,7 +22023,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_s
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/contracts_of', '\xbd268f50892f01141b15f8ed64bd99607c5546d3e648d17152f185bf4e9b449d', '{"ROUTINE appstore.contracts_of(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/discard_event', '\x28d091db6431c2d5d0c5f6cec389e84f780086745f34a894a74678ce5ec6aa78', '{"ROUTINE appstore.discard_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain', '\xe08b53fe74ffe9462e4cbc5472683d3e379e575e136dc9edc52016cdcf7a56a5', '{"ROUTINE appstore.explain(bigint,text,text[],text[],uuid,uuid[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x5d867f5c4d630c0c2ce6ed72b89bff096c4b076492788c9e810f417139279a75', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\xb3d4cf735b50aa7329d2093e6e753ca37663898f2ddbf730332a5d854ce55cc9', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/external_purchase_token_statistics', '\xcc03d1c4ed7743752c5cf91ade4c8b1804997b1281e5eb2dc97acac924f3f46f', '{"ROUTINE appstore.external_purchase_token_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xc4ddc664934d1b745d56cd1a511ab15c4d4432b894123e36ef28cba0a5dd63f7', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\xf27df148586073e4b2e0aaff6eb7a9ad644a23805d1c1eb693d8a476e4d97e73', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
@@ -21876,7 +22036,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/operations/repairs', 
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/requeue_event', '\x40b3185e3e1aa439fb074534e9a2db0bb4a57149ca20bdc0e53d411c78633a01', '{"ROUTINE appstore.requeue_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/set_leeway', '\xeab7c4dceeccab5f5b05aac8bece6e2465cbbae0cfb2c7137a072cd1786e0c9d', '{"ROUTINE appstore.set_leeway(interval,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/state_digest', '\x1a7d37d63372b6082c9d7fb382d5e12773d9e56a9d7b610ddf333e6413035105', '{"ROUTINE appstore.chain_link(bytea,text)","ROUTINE appstore.chained_digest(text)","ROUTINE appstore.state_digest_parts(appstore.environment)","ROUTINE appstore.state_digest(appstore.environment)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\x166d29970c16a29a02b2378ddbcd481c857826270973522ddf2c2f5c580f1f09', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/timeline', '\xf00d7f01ec59299b4dccfd61387e1d1adc4c0a55763664d49eeeff09f52af33f', '{"ROUTINE appstore.entries_about(appstore.environment,text)","ROUTINE appstore.timeline(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/unknown_values', '\x2def799d0de6152ae217770782e7c8f48e0177796193aaac3e82e5dbc5ff4e1a', '{"ROUTINE appstore.unknown_values()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/fall_back', '\xf90af5d53e98af45a169e0e59282e09b93bc4464a2150fcd06f96fd05ea16f13', '{"ROUTINE appstore.fall_back(bigint[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/outbox/repeat_call', '\x1a278d9055fbad89c6d5a25da09f6da9f1e59231f87444d5870e0a7caadcb6ee', '{"ROUTINE appstore.repeat_call(bigint,text)"}');
@@ -21913,7 +22073,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/shop/authorize', '\x4
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/check_argument', '\x7204ea63fb29cf0e5aa721aa027b74aff0bfd8d3c19aa99602d0db17508296ff', '{"ROUTINE appstore.check_argument(boolean,text,text)","ROUTINE appstore.check_environment(appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/create_order', '\x65509859eb8b8eeb44ef8f0bcf37ed4f31a28d12a3b32ed2db8c016ce543c6cf', '{"ROUTINE appstore.demand_read_committed()","ROUTINE appstore.lock_for_order(uuid)","ROUTINE appstore.create_order(text,text,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/entitlements_at', '\xdc8618417ac60772ef811bc0c18ce109c2be74582c23fea32c94ee818b9b93fe', '{"ROUTINE appstore.entitlements_at(timestamp with time zone)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\xc84ca6355250fef51ecc2b674bb51fb48c50b4f57505614cb7b2ee7b66f3c2f7', '{"ROUTINE appstore.is_known_purchase(appstore.environment,text,text[])","ROUTINE appstore.lock_for_link(appstore.environment,text)","ROUTINE appstore.record_owner_link(appstore.environment,text,text,timestamp with time zone,text,text,integer)","ROUTINE appstore.link_owner(appstore.environment,text,text,text)","ROUTINE appstore.unlink_owner(appstore.environment,text,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\x92a348554d3937e9314ea50a7cdae1b827be3fb60634169439e14541b33fa704', '{"ROUTINE appstore.is_known_purchase(appstore.environment,text,text[])","ROUTINE appstore.lock_for_link(appstore.environment,text)","ROUTINE appstore.record_owner_link(appstore.environment,text,text,timestamp with time zone,text,text,integer)","ROUTINE appstore.link_owner(appstore.environment,text,text,text)","ROUTINE appstore.unlink_owner(appstore.environment,text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/set_user_token', '\xfcfd963f5a15bbac78b7dc6ab3149d5d4a6eb46e392736cf495d6bc6b9fd987d', '{"ROUTINE appstore.record_user_token(uuid,text,text)","ROUTINE appstore.set_user_token(uuid,text)","ROUTINE appstore.api_set_user_token(bytea,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoint_statistics', '\x621a4df4a61c306758d47c203986c3af5d53b4c0016feb9dc0ea5370ff814ae8', '{"ROUTINE appstore.endpoint_statistics()","ROUTINE appstore.consumer_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoints', '\x228e7f5b9d7a2502ee657556ec7875c7c13844a79a8edb32a7570319a2fffe98', '{"ROUTINE appstore.make_endpoint(text,text,text,text[],text[],appstore.environment[],boolean,boolean,integer,integer,integer)","ROUTINE appstore.change_endpoint(text,jsonb)","ROUTINE appstore.pause_endpoint(text,text)","ROUTINE appstore.resume_endpoint(text,bigint)","ROUTINE appstore.remove_endpoint(text)","ROUTINE appstore.rotate_endpoint_secret(text)","ROUTINE appstore.test_endpoint(text)","ROUTINE appstore.locked_endpoint(text)","ROUTINE appstore.endpoint_named(text)","ROUTINE appstore.check_endpoint(appstore.endpoints)","ROUTINE appstore.wants_raw(appstore.endpoints)","ROUTINE appstore.lock_feed_switch(appstore.endpoints)","ROUTINE appstore.set_wants_raw()","ROUTINE appstore.audit_endpoint(text,text,text,jsonb)"}');
@@ -21941,6 +22101,7 @@ INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\xcefb79a763254
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/consumption_requests', '\xa02883f762cb436266b2184c82684565ac80ebece26b1a931f9e9a22ed66e63d', '{"VIEW appstore.consumption_requests"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\x184e0a9e6a805022e68620dc092f21dcd83e0f8f4ec284c73d811ed3e4fd80d8', '{"VIEW appstore.order_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\xf1901f032007b541f2e50d8aae5cbe2a08a6a8ff288f6c032cc5467de923caa9', '{"VIEW appstore.user_orders"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/outbox_status', '\x74aa520789464bba3923d33a9ffe82e9aa0826b1c6cee76705fb87bd57ea9376', '{"VIEW appstore.outbox_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/payments', '\x2908ab215e56ac7181da2a3f4fe176b0c4173a3d24036f371ad77e23a72a9681', '{"VIEW appstore.payments"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reconcile_status', '\xcdc2ce99fef1b6a8c5c4ecd66cac0aef8f2811ea04935f01d3ac510a809acdf1', '{"VIEW appstore.reconcile_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/repair_status', '\x32b78ce8882517abc631badbebec78f6646e08d672df9c48988b930712309bab', '{"VIEW appstore.repair_status"}');
@@ -21955,7 +22116,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xe189bca67537c95ff7c
 
 
 
-INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 10:14:53.143728+00');
+INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 12:57:29.466003+00');
 
 
 
@@ -23615,7 +23776,7 @@ REVOKE ALL ON FUNCTION appstore.consumption_violation(answer appstore.consumptio
 
 
 
-REVOKE ALL ON FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text, p_has_migrated boolean) FROM PUBLIC;
 
 
 
@@ -23658,7 +23819,7 @@ REVOKE ALL ON FUNCTION appstore.demand_read_committed() FROM PUBLIC;
 
 
 
-REVOKE ALL ON FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION appstore.derive_claims(p_environment appstore.environment, p_contracts text[], p_migrated text[]) FROM PUBLIC;
 
 
 
@@ -24543,6 +24704,10 @@ GRANT ALL ON FUNCTION appstore.record_found_statuses(p_environment appstore.envi
 
 
 
+REVOKE ALL ON FUNCTION appstore.record_migrations(p_environment appstore.environment, p_contracts text[]) FROM PUBLIC;
+
+
+
 REVOKE ALL ON FUNCTION appstore.record_owner_link(environment appstore.environment, original_transaction_id text, user_id text, linked_at timestamp with time zone, actor text, note text, import_id integer) FROM PUBLIC;
 
 
@@ -24932,6 +25097,10 @@ REVOKE ALL ON FUNCTION appstore.whole_money(value numeric) FROM PUBLIC;
 
 
 REVOKE ALL ON FUNCTION appstore.whole_number(value numeric) FROM PUBLIC;
+
+
+
+REVOKE ALL ON FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) FROM PUBLIC;
 
 
 

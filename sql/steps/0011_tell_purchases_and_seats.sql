@@ -29,7 +29,16 @@ ALTER TABLE appstore.transactions ADD COLUMN multi_seat_info jsonb, ADD COLUMN c
 
 ALTER TABLE appstore.contracts ADD COLUMN renewal_quantity integer, ADD COLUMN renewal_commitment_info jsonb, ADD COLUMN seats_bought integer,
     ADD COLUMN seats_added integer, ADD COLUMN seats_revoked integer, ADD COLUMN commitment_until timestamptz,
-    ADD COLUMN commitment_payments_left integer, ADD COLUMN commitment_will_renew boolean;
+    ADD COLUMN commitment_payments_left integer, ADD COLUMN commitment_will_renew boolean,
+    ADD COLUMN migrated_from text[] COLLATE "C", ADD COLUMN migrated_to text[] COLLATE "C";
+COMMENT ON COLUMN appstore.contracts.migrated_from IS
+    'The contracts, mostly one, of which Apple says that they became this one when the app moved them to the Advanced Commerce API; sorted. Their '
+    'claims count for this one, too.';
+COMMENT ON COLUMN appstore.contracts.migrated_to IS 'The contracts that this one has become; sorted. It has a row for them while nothing else is known.';
+COMMENT ON COLUMN appstore.ownership_claims.source_id IS
+    'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the '
+    'transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows. Of a claim to a contract before a migration, '
+    '+, that contract and > come first.';
 COMMENT ON COLUMN appstore.contracts.will_renew IS
     'Whether the next period will be charged; null while it is unknown. In a commitment it is, also when the customer wants no other one.';
 COMMENT ON COLUMN appstore.contracts.renewal_price IS

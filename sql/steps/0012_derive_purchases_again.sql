@@ -37,7 +37,7 @@ FROM (
 ) AS slice;
 DROP TABLE appstore.step_changed, appstore.step_revoked;
 
--- 3. What the release before did not read: seats of groups, commitments, and products of a type that it did not know. The events about such contracts
+-- 3. What the release before did not read: seats of groups, commitments, migrations, and products of a type that it did not know. The events about such contracts
 --    whose bodies are kept run again; the same JWS then fills the columns. Of other purchases Apple says it with its next statement.
 CREATE TABLE appstore.step_unread AS
 SELECT o.event_id
@@ -47,7 +47,8 @@ FROM (
        OR t.product_type NOT IN ('Auto-Renewable Subscription', 'Non-Consumable', 'Consumable', 'Non-Renewing Subscription')
     UNION
     SELECT o.environment, o.original_transaction_id FROM appstore.outcomes AS o
-    WHERE o.result = 'unhandled' AND (o.subtype IN ('INCREASE_QUANTITY', 'DECREASE_QUANTITY', 'SEATS') OR o.notification_type = 'UNCLAIM_SEATS')
+    WHERE (o.result = 'unhandled' AND (o.subtype IN ('INCREASE_QUANTITY', 'DECREASE_QUANTITY', 'SEATS') OR o.notification_type = 'UNCLAIM_SEATS'))
+       OR o.notification_type = 'MIGRATION'
 ) AS unread
 JOIN appstore.outcomes AS o ON o.original_transaction_id = unread.original_transaction_id AND o.environment = unread.environment
 WHERE EXISTS (SELECT FROM appstore.inbox AS i WHERE i.event_id = o.event_id)

@@ -64,7 +64,8 @@ COMMENT ON COLUMN appstore.ownership_claims.kind IS 'The origin of the claim.';
 COMMENT ON COLUMN appstore.ownership_claims.effective_at IS 'From when it counts.';
 COMMENT ON COLUMN appstore.ownership_claims.source_id IS
     'The order of an order claim; the instant of a link, in microseconds since 1970 with 20 digits; the contract of a restored one; else the '
-    'transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows.';
+    'transaction. Where posts claim the same again after a user was forgotten, /2 and so on follows. Of a claim to a contract before a migration, '
+    '+, that contract and > come first.';
 CREATE INDEX ownership_claims_by_user ON appstore.ownership_claims (user_id);
 
 CREATE TABLE appstore.owner_links (
@@ -169,6 +170,8 @@ CREATE TABLE appstore.contracts (
     commitment_until               timestamptz,
     commitment_payments_left       integer,
     commitment_will_renew          boolean,
+    migrated_from                  text[]      COLLATE "C",
+    migrated_to                    text[]      COLLATE "C",
     PRIMARY KEY (original_transaction_id, environment),
     CONSTRAINT contracts_register_whole CHECK ((renewal_signed_date IS NULL) = (renewal_hash IS NULL)),
     CONSTRAINT contracts_current_whole CHECK ((current_transaction_id IS NULL) = (current_period_start IS NULL))
@@ -199,6 +202,10 @@ COMMENT ON COLUMN appstore.contracts.commitment_until IS
     'Until when the customer has committed to pay by the month; null without a commitment.';
 COMMENT ON COLUMN appstore.contracts.commitment_payments_left IS 'How many months of the commitment are not charged yet.';
 COMMENT ON COLUMN appstore.contracts.commitment_will_renew IS 'Whether another commitment will follow; null while it is unknown.';
+COMMENT ON COLUMN appstore.contracts.migrated_from IS
+    'The contracts, mostly one, of which Apple says that they became this one when the app moved them to the Advanced Commerce API; sorted. Their '
+    'claims count for this one, too.';
+COMMENT ON COLUMN appstore.contracts.migrated_to IS 'The contracts that this one has become; sorted. It has a row for them while nothing else is known.';
 COMMENT ON COLUMN appstore.contracts.started_at IS 'purchaseDate of its first transaction.';
 COMMENT ON COLUMN appstore.contracts.current_transaction_id IS
     'The first transaction of the current purchase: the latest one, or the one before it where that still runs and the latest was upgraded, refunded '

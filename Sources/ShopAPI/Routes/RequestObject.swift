@@ -60,11 +60,16 @@ struct RequestObject {
         }
     }
 
-    /// An optional object.
+    /// An optional object, which PostgreSQL can store.
     func object(_ name: String) throws(Problem) -> JSONObject? {
         switch object[name] {
         case nil, .null?: return nil
-        case .object(let object)?: return object
+        case .object(let object)? where JSONValue.object(object).fitsJSONB: return object
+        case .object?:
+            throw .invalidMember(
+                name,
+                "\(name) must have no U+0000, and no number beyond 131072 digits before the point or 16383 after it."
+            )
         default: throw .invalidMember(name, "\(name) must be an object.")
         }
     }

@@ -77,6 +77,8 @@ struct ConsumptionTests {
     @Test(arguments: [
         (#"{"consented":"yes"}"#, "consented"), (#"{"consented":true,"percentage":1.5}"#, "percentage"),
         (#"{"consented":true,"evidence":""}"#, "evidence"), (#"{"consented":true,"details":[]}"#, "details"),
+        (#"{"consented":true,"details":{"a\u0000":1}}"#, "details"), (#"{"consented":true,"details":{"a":["\u0000"]}}"#, "details"),
+        (#"{"consented":true,"details":{"a":1e200000}}"#, "details"), (#"{"consented":true,"details":{"a":{"b":0.1e-20000}}}"#, "details"),
     ])
     func `a member of the wrong type is invalid`(json: String, member: String) async throws {
         try await Self.run { api, key in

@@ -53,5 +53,17 @@ extension Mutation {
             "a group's charge is not plain",
             .function("apply_facts", "AND t.multi_seat_info IS NULL AND t.commitment_info IS NULL", becomes: "")
         ),
+        Mutation(
+            "what is claimed of a contract is claimed of that to which it has migrated",
+            .function("contract_claims", "WHERE p_has_migrated AND", becomes: "WHERE false AND")
+        ),
+        Mutation(
+            "a claim that comes later reaches the contracts after a migration",
+            .function("with_migrated", "WHERE m.original_transaction_id = reached.id", becomes: "WHERE false")
+        ),
+        Mutation(
+            "claims are derived before those that follow from them",
+            .function("derive_claims", "IF cardinality(p_migrated) > 0 THEN", becomes: "IF false THEN")
+        ),
     ]
 }

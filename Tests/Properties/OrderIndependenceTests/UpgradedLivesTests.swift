@@ -89,7 +89,7 @@ struct UpgradedLivesTests {
 }
 
 extension PreparedLife {
-    /// Whether an order or a fact has a token of version 5, or a fact seats, a commitment or a product of an unknown type.
+    /// Whether an order or a fact has a token of version 5, or a fact seats, a commitment, a migration or a product of an unknown type.
     fileprivate var hasNews: Bool {
         let orders = history.commands.compactMap { if case .createOrder(let order) = $0 { UUID(uuidString: order.no) } else { nil } }
         let tokens = facts.flatMap { event in
@@ -104,7 +104,8 @@ extension PreparedLife {
 
 extension JWSTransactionDecodedPayload {
     fileprivate var isNews: Bool {
-        multiSeatInfo != nil || commitmentInfo != nil || additionalTransactionReason != nil || !(type?.isKnown ?? true)
+        multiSeatInfo != nil || commitmentInfo != nil || additionalTransactionReason != nil || previousOriginalTransactionId != nil
+            || !(type?.isKnown ?? true)
     }
 }
 

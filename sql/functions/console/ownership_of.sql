@@ -12,7 +12,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
     ) AS k
     LEFT JOIN LATERAL (
         SELECT l.actor, l.note FROM appstore.owner_links AS l
-        WHERE k.kind = 'link' AND l.original_transaction_id = k.original_transaction_id AND l.environment = k.environment
+        WHERE k.kind = 'link' AND l.original_transaction_id
+                  = CASE WHEN starts_with(k.source_id, '+') THEN split_part(substr(k.source_id, 2), '>', 1) ELSE k.original_transaction_id END
+          AND l.environment = k.environment
           AND l.linked_at = k.effective_at AND l.user_id = k.user_id
         ORDER BY l.link_id DESC LIMIT 1
     ) AS link ON true

@@ -35,7 +35,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT t.transaction_id, t.original_transaction_id, t.period_no, t.order_no, t.first_token, t.product_id, t.product_type,
                    t.bundle_id, t.purchase_date, t.expires_date, t.quantity, t.price, t.currency, t.web_order_line_item_id,
-                   t.first_signed_date
+                   t.first_signed_date, t.previous_original_transaction_id
             FROM appstore.transactions AS t
             WHERE t.transaction_id = moved.id AND t.environment = p_environment AND t.original_transaction_id = moved.contract
               AND t.is_subscription AND t.is_purchased
@@ -47,7 +47,9 @@ BEGIN
             SELECT m.*, m.ctid FROM appstore.contracts AS m
             WHERE m.original_transaction_id = t.original_transaction_id AND m.environment = p_environment
               AND NOT m.is_contested AND m.bundle_id = t.bundle_id AND m.renewal_signed_date IS NOT NULL
-              AND m.seats_bought IS NULL AND m.commitment_until IS NULL OFFSET 0
+              AND m.seats_bought IS NULL AND m.commitment_until IS NULL
+              AND m.migrated_to IS NULL
+              AND (t.previous_original_transaction_id IS NULL OR m.migrated_from = ARRAY[t.previous_original_transaction_id]) OFFSET 0
         ) AS m
     ), plain AS MATERIALIZED (
         -- 2. Of these, those whose purchase has no other transaction, and whose order does not change. A token in a charge that pays the purchase's

@@ -8,10 +8,27 @@ $$;
 COMMENT ON FUNCTION appstore.is_copy IS
     'Whether a transaction only repeats a purchase: Apple gives a non-consumable that is restored, and sometimes a period, another transactionId.';
 
-CREATE OR REPLACE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text)
+CREATE OR REPLACE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text, p_has_migrated boolean)
 RETURNS TABLE (kind appstore.claim_kind, source_id text, user_id text, effective_at timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
-    WITH RECURSIVE later AS (
+    WITH RECURSIVE before AS (
+        SELECT unnest(m.migrated_from) AS id FROM appstore.contracts AS m
+        WHERE p_has_migrated AND m.original_transaction_id = p_contract AND m.environment = p_environment
+        UNION
+        SELECT earlier.id
+        FROM before CROSS JOIN LATERAL (
+            SELECT unnest(m.migrated_from) AS id FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = before.id AND m.environment = p_environment OFFSET 0
+        ) AS earlier
+    ), inherited AS MATERIALIZED (
+        -- 0. What is claimed of the contracts from which it has migrated: their users owned what has become this one.
+        SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at
+        FROM before CROSS JOIN LATERAL (
+            SELECT k.* FROM appstore.ownership_claims AS k
+            WHERE k.original_transaction_id = before.id AND k.environment = p_environment AND NOT starts_with(k.source_id, '+') OFFSET 0
+        ) AS k
+        WHERE before.id <> p_contract
+    ), later AS (
         -- 1. token: a transaction got another token later, which is an order of the shop (made in Production for either environment) or a
         --    user's. The token pays nothing, but claims the contract for that user. A copy's does not.
         SELECT t.transaction_id, named.user_id, t.purchase_date
@@ -37,23 +54,29 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         ) AS paid
         UNION ALL
         -- 3. token: a purchase was made with a user's token. Renewals repeat the token and claim nothing: only a purchase whose token is
-        --    not that of the purchase before it does. So a link between two renewals holds, and a renewal changes no claim.
+        --    not that of the purchase before it, also before a migration, does. So a link between two renewals holds, and a renewal changes no
+        --    claim.
         SELECT 'token', named.transaction_id, u.user_id, named.purchase_date
         FROM (
-            SELECT t.transaction_id, t.first_token, t.purchase_date,
+            SELECT t.original_transaction_id, t.transaction_id, t.first_token, t.purchase_date,
                    lag(t.first_token) OVER (ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id)
                        AS token_before
-            FROM appstore.transactions AS t
-            WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
-              AND t.environment = p_environment AND t.original_transaction_id = p_contract AND t.first_token IS NOT NULL AND t.is_purchased
-              AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription,
-                                       t.product_type)
+            FROM (SELECT p_contract AS id UNION SELECT before.id FROM before) AS contract
+            CROSS JOIN LATERAL (
+                SELECT t.* FROM appstore.transactions AS t
+                WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
+                  AND t.environment = p_environment AND t.original_transaction_id = contract.id AND t.first_token IS NOT NULL AND t.is_purchased
+                  AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription,
+                                           t.product_type) OFFSET 0
+            ) AS t
         ) AS named
         CROSS JOIN LATERAL (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = named.first_token OFFSET 0) AS u
-        WHERE named.first_token IS DISTINCT FROM named.token_before
+        WHERE named.original_transaction_id = p_contract AND named.first_token IS DISTINCT FROM named.token_before
           AND NOT EXISTS (SELECT FROM later WHERE later.transaction_id = named.transaction_id)
     ), stated AS (
         SELECT paid.* FROM paid
+        UNION ALL
+        SELECT inherited.* FROM inherited
         UNION ALL
         -- 4. link: a command of an operator or the shop that was not taken back; of several at one instant the last. That of an import never
         --    overrides what was paid with a token before.
@@ -63,7 +86,9 @@ LANGUAGE sql STABLE ROWS 1 AS $$
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
            AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
                                   WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
-           AND (l.import_id IS NULL OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at))
+           AND (l.import_id IS NULL
+                OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at)
+                   AND NOT EXISTS (SELECT FROM inherited WHERE inherited.kind IN ('order', 'token') AND inherited.effective_at <= l.linked_at))
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 5. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the
@@ -138,11 +163,19 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             ORDER BY posted.received_at, posted.event_id LIMIT 1
         ) AS next
     )
-    SELECT stated.* FROM stated
+    -- A post of a contract before a migration claims what nothing else claims, as one of this contract does.
+    SELECT known.kind, known.source_id, known.user_id, known.effective_at FROM known
+    WHERE known.kind NOT IN ('client', 'restored') OR NOT EXISTS (
+        SELECT FROM (
+            SELECT k.effective_at, k.forgotten_at FROM known AS k
+            UNION ALL
+            SELECT chosen.effective_at, f.forgotten_at FROM chosen LEFT JOIN appstore.forgotten_users AS f ON f.alias = chosen.user_id
+        ) AS earlier
+        WHERE earlier.effective_at < known.effective_at AND (earlier.forgotten_at < known.effective_at) IS NOT TRUE)
     UNION ALL
     -- Claims to one purchase, or to the contract, after a forgotten user's are numbered, and the last one counts.
     SELECT chosen.kind, chosen.source_id || coalesce('/' || nullif(row_number() OVER same, 1), ''), chosen.user_id, chosen.effective_at
     FROM chosen
     WINDOW same AS (PARTITION BY chosen.kind, chosen.source_id ORDER BY chosen.received_at, chosen.event_id)
 $$;
-COMMENT ON FUNCTION appstore.contract_claims IS 'The claims to a contract that orders, tokens, links and client posts make.';
+COMMENT ON FUNCTION appstore.contract_claims IS 'The claims to a contract that orders, tokens, links and client posts make, and those to the contracts from which it has migrated.';

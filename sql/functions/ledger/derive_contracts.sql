@@ -8,6 +8,7 @@ BEGIN
     WITH deleted AS (
         DELETE FROM appstore.contracts AS m
         WHERE m.original_transaction_id = ANY (p_contracts) AND m.environment = p_environment AND m.renewal_signed_date IS NULL
+          AND (m.migrated_from || m.migrated_to) IS NULL
           AND NOT EXISTS (SELECT FROM appstore.transactions AS t
                           WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = p_environment AND t.confers_access OFFSET 0)
           AND NOT EXISTS (SELECT FROM appstore.v1_renewals AS l

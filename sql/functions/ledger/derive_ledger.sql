@@ -10,6 +10,8 @@ DECLARE
     v_affected         record;
     v_locked_tokens    uuid[] := '{}';
     v_locked_contracts text[] := '{}';
+    v_migrating        text[] := '{}'; -- contracts of charges that name one before
+    v_migrated         text[] := '{}'; -- contracts from or to which a locked one has migrated
     v_tokens           uuid[];
     v_contracts        text[];
     v_is_first         boolean := true;
@@ -21,18 +23,23 @@ BEGIN
     v_contracts := p_contract_ids || p_renewals;
     IF cardinality(p_transaction_ids) > 0 THEN
         SELECT v_tokens || coalesce(array_agg(named.order_no) FILTER (WHERE named.order_no IS NOT NULL), '{}'),
-               v_contracts || coalesce(array_agg(named.contract) FILTER (WHERE named.contract IS NOT NULL), '{}')
-        INTO v_tokens, v_contracts
+               v_contracts || coalesce(array_agg(named.contract) FILTER (WHERE named.contract IS NOT NULL), '{}'),
+               coalesce(array_agg(DISTINCT named.contract) FILTER (WHERE named.has_migrated), '{}')
+        INTO v_tokens, v_contracts, v_migrating
         FROM unnest(p_transaction_ids) AS moved (id)
         CROSS JOIN LATERAL (
             SELECT t.first_token, t.left_token, t.app_account_token, t.is_purchased OR t.token_changed AS names_orders,
-                   t.original_transaction_id, t.left_contract
+                   t.original_transaction_id, t.left_contract, t.previous_original_transaction_id
             FROM appstore.transactions AS t WHERE t.transaction_id = moved.id AND t.environment = p_environment OFFSET 0
         ) AS t
         CROSS JOIN LATERAL (
-            VALUES (t.first_token, t.original_transaction_id), (t.left_token, t.left_contract), (t.app_account_token, NULL)
-        ) AS of_charge (token, contract)
-        CROSS JOIN LATERAL (SELECT CASE WHEN t.names_orders THEN of_charge.token END AS order_no, of_charge.contract) AS named;
+            VALUES (t.first_token, t.original_transaction_id, t.previous_original_transaction_id IS NOT NULL),
+                   (t.left_token, t.left_contract, t.left_contract IS NOT NULL AND t.previous_original_transaction_id IS NOT NULL),
+                   (t.app_account_token, t.previous_original_transaction_id, false)
+        ) AS of_charge (token, contract, has_migrated)
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN t.names_orders THEN of_charge.token END AS order_no, of_charge.contract, of_charge.has_migrated
+        ) AS named;
     END IF;
     LOOP
         v_tokens := ARRAY(SELECT unnest(v_tokens) EXCEPT SELECT unnest(v_locked_tokens) ORDER BY 1);
@@ -47,22 +54,27 @@ BEGIN
             PERFORM appstore.lock_found_orders(p_environment, v_tokens);
         END IF;
         IF cardinality(v_contracts) > 0 THEN
-            PERFORM appstore.lock_found_contracts(p_environment, v_contracts);
+            v_migrated := v_migrated || appstore.lock_found_contracts(p_environment, v_contracts);
         END IF;
         v_locked_tokens := v_locked_tokens || v_tokens;
         v_locked_contracts := v_locked_contracts || v_contracts;
         SELECT * INTO v_affected
         FROM appstore.affected_rows(p_environment, p_transaction_ids, p_contract_ids, p_tokens, p_renewals);
         v_tokens := v_affected.tokens;
-        v_contracts := v_affected.contracts;
+        v_contracts := v_affected.contracts || v_migrated;
         v_is_first := false;
     END LOOP;
+    IF cardinality(v_migrating || v_migrated) > 0 THEN
+        PERFORM appstore.record_migrations(p_environment, v_migrating);
+        v_affected.claimed := appstore.with_migrated(p_environment, v_affected.claimed || v_migrating);
+        v_affected.contracts := ARRAY(SELECT unnest(v_locked_contracts) COLLATE "C" AS id ORDER BY id);
+    END IF;
     -- 2. Each step reads the result of the one before it.
     IF cardinality(v_affected.unsure) > 0 THEN
         PERFORM appstore.derive_token_orders(p_environment, v_affected.unsure);
     END IF;
     IF cardinality(v_affected.claimed) > 0 THEN
-        PERFORM appstore.derive_claims(p_environment, v_affected.claimed);
+        PERFORM appstore.derive_claims(p_environment, v_affected.claimed, v_migrating || v_migrated);
     END IF;
     IF cardinality(v_affected.shared) > 0 THEN
         -- A charge that was not bought has no order that says which period it has left. What it has left there may be no copy any longer.

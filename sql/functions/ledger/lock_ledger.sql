@@ -9,18 +9,22 @@ END
 $$;
 COMMENT ON FUNCTION appstore.give_way IS 'Ends the transaction as a deadlock would, without the wait. The caller repeats it.';
 
-CREATE OR REPLACE FUNCTION appstore.lock_found_contracts(p_environment appstore.environment, p_ids text[]) RETURNS void
+CREATE OR REPLACE FUNCTION appstore.lock_found_contracts(p_environment appstore.environment, p_ids text[]) RETURNS text[]
 LANGUAGE plpgsql
 SET lock_timeout = '10ms' AS $$ -- bounds the wait for a row that another transaction is making, which SKIP LOCKED does not see
 DECLARE
-    v_locked text[];
+    v_locked   text[];
+    v_migrated text[];
 BEGIN
-    v_locked := ARRAY(
-        SELECT locked.id FROM unnest(p_ids) AS contract (id)
+    WITH locked AS MATERIALIZED (
+        SELECT found.*
+        FROM unnest(p_ids) AS contract (id)
         CROSS JOIN LATERAL (
-            SELECT m.original_transaction_id AS id FROM appstore.contracts AS m
+            SELECT m.original_transaction_id AS id, m.migrated_from || m.migrated_to AS migrated FROM appstore.contracts AS m
             WHERE m.original_transaction_id = contract.id AND m.environment = p_environment FOR UPDATE SKIP LOCKED
-        ) AS locked);
+        ) AS found
+    )
+    SELECT ARRAY(SELECT locked.id FROM locked), ARRAY(SELECT unnest(locked.migrated) FROM locked) INTO v_locked, v_migrated;
     IF cardinality(v_locked) < cardinality(p_ids) THEN
         BEGIN
             INSERT INTO appstore.contracts AS m (environment, original_transaction_id)
@@ -30,12 +34,16 @@ BEGIN
         EXCEPTION WHEN lock_not_available THEN
             PERFORM appstore.give_way();
         END;
+        v_migrated := v_migrated || ARRAY(
+            SELECT unnest(m.migrated_from || m.migrated_to) FROM appstore.contracts AS m
+            WHERE m.original_transaction_id = ANY (p_ids) AND m.original_transaction_id <> ALL (v_locked) AND m.environment = p_environment);
     END IF;
+    RETURN v_migrated;
 END
 $$;
 COMMENT ON FUNCTION appstore.lock_found_contracts IS
-    'Locks these contracts, each named once, and makes the missing rows. For a writer that holds locks already: it calls give_way instead of waiting '
-    'for a row that another transaction holds or makes.';
+    'Locks these contracts, each named once, and makes the missing rows. Returns the contracts from and to which they have migrated. For a writer '
+    'that holds locks already: it calls give_way instead of waiting for a row that another transaction holds or makes.';
 
 CREATE OR REPLACE FUNCTION appstore.make_orders(p_environment appstore.environment, p_tokens uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$

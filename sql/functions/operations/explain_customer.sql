@@ -18,17 +18,26 @@ DECLARE
 BEGIN
     PERFORM appstore.check_argument((v_user IS NULL) <> (v_contract IS NULL), 'a customer is either a user or a contract',
                                     'Pass user_id or original_transaction_id.');
-    -- 1. A contract, with the orders that its charges name; or what the user owns or owned, paid for or posted. The ids of Apple grow: these
-    --    are the latest purchases.
+    -- 1. A contract and those from or to which it has migrated, with the orders that their charges name; or what the user owns or owned, paid
+    --    for or posted. The ids of Apple grow: these are the latest purchases.
     IF v_user IS NULL THEN
-        v_contracts := ARRAY[v_contract];
+        WITH RECURSIVE reached AS (
+            SELECT v_contract COLLATE "C" AS id
+            UNION
+            SELECT other.id
+            FROM reached CROSS JOIN LATERAL (
+                SELECT unnest(m.migrated_from || m.migrated_to) AS id FROM appstore.contracts AS m
+                WHERE m.original_transaction_id = reached.id AND m.environment = v_environment OFFSET 0
+            ) AS other
+        )
+        SELECT array_agg(reached.id ORDER BY reached.id) INTO v_contracts FROM reached;
         SELECT jsonb_agg(to_jsonb(o) - 'environment' ORDER BY coalesce(o.ordered_at, o.paid_at), o.order_no) INTO v_orders
         FROM (
             SELECT s.*
             FROM (
                 SELECT DISTINCT named.order_no
                 FROM appstore.transactions AS t, unnest(ARRAY[t.order_no, t.first_token, t.app_account_token]) AS named (order_no)
-                WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+                WHERE t.original_transaction_id = ANY (v_contracts) AND t.environment = v_environment
             ) AS named
             CROSS JOIN LATERAL (
                 SELECT s.* FROM appstore.order_status AS s WHERE s.order_no = named.order_no AND s.environment = v_environment OFFSET 0
@@ -74,7 +83,7 @@ BEGIN
         SELECT u.app_transaction_id FROM appstore.user_app_transactions AS u WHERE u.user_id = v_user AND u.environment = v_environment
         UNION
         SELECT t.app_transaction_id FROM appstore.transactions AS t
-        WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+        WHERE v_user IS NULL AND t.original_transaction_id = ANY (v_contracts) AND t.environment = v_environment
         LIMIT max_rows
     ) AS named (id)
     CROSS JOIN LATERAL (
@@ -112,7 +121,7 @@ BEGIN
             FROM (
                 SELECT t.* FROM appstore.entitlement_terms AS t WHERE t.user_id = v_user AND t.environment = v_environment
                 UNION ALL
-                SELECT t.* FROM appstore.entitlement_terms AS t WHERE t.original_transaction_id = v_contract AND t.environment = v_environment
+                SELECT t.* FROM appstore.entitlement_terms AS t WHERE v_user IS NULL AND t.original_transaction_id = ANY (v_contracts) AND t.environment = v_environment
             ) AS e),
         'orders', v_orders,
         'contracts', (

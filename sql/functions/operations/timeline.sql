@@ -85,7 +85,7 @@ LANGUAGE sql STABLE AS $$
         SELECT p.received_at, p.received_at, p.event_id, CASE WHEN p.is_receipt THEN 'receipt_submitted' ELSE 'submitted' END,
                p.transaction_id, c.product_id, c.order_no, p.user_id,
                CASE WHEN EXISTS (SELECT FROM claim AS k
-                                 WHERE k.user_id = p.user_id
+                                 WHERE k.user_id = p.user_id AND NOT starts_with(k.source_id, '+')
                                    AND CASE k.kind WHEN 'client' THEN NOT p.is_receipt AND split_part(k.source_id, '/', 1) = p.transaction_id
                                                    WHEN 'receipt' THEN p.is_receipt AND k.source_id = p.transaction_id
                                                    WHEN 'restored' THEN k.effective_at = p.received_at END) THEN 'claimed'

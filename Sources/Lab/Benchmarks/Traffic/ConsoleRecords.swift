@@ -221,7 +221,7 @@ extension ConsoleRecords {
         INSERT INTO appstore.audit_log (at, actor, action, event_ids, note)
         SELECT b.begun, 'operator ' || n, 'show_body', ARRAY[b.first + b.events - 1], 'ticket ' || n FROM bench AS b, generate_series(1, 200) AS n;
         INSERT INTO appstore.outcome_history
-        SELECT o.*, o.settled_at, 'operator 1' FROM bench AS b JOIN appstore.outcomes AS o ON o.event_id = b.first + b.events - 1;
+        SELECT o.settled_at, 'operator 1', o.* FROM bench AS b JOIN appstore.outcomes AS o ON o.event_id = b.first + b.events - 1;
         INSERT INTO appstore.repairs (action, filter, note, actor, asked_at, expected, state, repaired, ended_at)
         SELECT 'requeue', jsonb_populate_record(NULL::appstore.repair_filter, '{"result": "failed"}'), 'ticket ' || n, 'operator', b.begun, 100, 'done', 100, b.begun
         FROM bench AS b, generate_series(1, 300) AS n;

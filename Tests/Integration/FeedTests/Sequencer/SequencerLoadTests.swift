@@ -14,6 +14,8 @@ struct SequencerLoadTests {
     private final class Record: Sendable {
         let log = CommitLog()
         let isOver = Mutex(false)
+        /// Whether no session is disturbed any longer.
+        let isCalm = Mutex(false)
         /// Counts of `cancelled` and `terminated` sessions of `writer` and `sequencer`, and of `unknown` commits.
         let disturbances = Mutex<[String: Int]>([:])
 
@@ -42,13 +44,14 @@ struct SequencerLoadTests {
                         for writer in 0..<Self.writers { group.addTask { try await Self.write(writer, rounds, in: database, record) } }
                         try await group.waitForAll()
                     }
+                    try await eventually("a sequencer is terminated", within: .seconds(120)) {
+                        record.disturbances.withLock { $0["terminated sequencer", default: 0] > 0 }
+                    }
+                    record.isCalm.withLock { $0 = true }
                     // Nothing waits for the open transaction.
                     let expected = record.log.count
                     try await eventually("all that is committed is told", within: .seconds(120)) {
                         try await database.lines("SELECT position::text FROM appstore.feed_head") == ["\(expected)"]
-                    }
-                    try await eventually("a sequencer is terminated", within: .seconds(120)) {
-                        record.disturbances.withLock { $0["terminated sequencer", default: 0] > 0 }
                     }
                     record.isOver.withLock { $0 = true }
                     try await group.waitForAll()
@@ -153,7 +156,7 @@ struct SequencerLoadTests {
             WHERE CASE WHEN c.is_cancel THEN pg_cancel_backend(c.pid) ELSE pg_terminate_backend(c.pid) END
             """
         try await database.withConnection { connection in
-            while !record.hasEnded {
+            while !record.isCalm.withLock({ $0 }) {
                 for row in try await connection.query(disturb) { record.count(try row.decode("what")) }
                 try await pause(.milliseconds(50))
             }

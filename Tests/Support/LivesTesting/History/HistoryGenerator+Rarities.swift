@@ -8,6 +8,7 @@ import StoreSimulator
 extension HistoryGenerator {
     mutating func addRarities() {
         var seen: Set<String> = []
+        var contracts: [(environment: AppStoreEnvironment, id: String)] = []
         for event in events {
             guard case .notification(let notification) = event.content, let charge = notification.transaction else { continue }
             if notification.type == .didFailToRenew, oneIn(4) { addGraceWithoutDate(notification) }
@@ -18,6 +19,10 @@ extension HistoryGenerator {
             if oneIn(8) { addStatementWithoutMembers(notification) }
             if oneIn(8) { addLatePost(of: charge, notification) }
             if oneIn(40) { addMove(of: charge, notification) }
+            if charge.expiresDate != nil {
+                if oneIn(12) { addMigration(of: charge, from: contracts, notification) }
+                contracts.append((notification.app.environment, charge.originalTransactionID))
+            }
             if charge.expiresDate != nil, oneIn(10) { addEarlyRenewalWithUpgrade(of: charge, notification) }
         }
     }
@@ -78,6 +83,20 @@ extension HistoryGenerator {
         var moved = charge
         moved.product.id += ".moved"
         state(moved, like: notification)
+    }
+
+    /// A statement that the contract was another one before, which is known or not.
+    private mutating func addMigration(
+        of charge: SimulatedTransaction,
+        from contracts: [(environment: AppStoreEnvironment, id: String)],
+        _ notification: SimulatedNotification
+    ) {
+        let id = charge.originalTransactionID
+        let earlier = contracts.filter { $0.environment == notification.app.environment && (UInt64($0.id) ?? 0) < (UInt64(id) ?? 0) }
+        var migrated = charge
+        migrated.previousOriginalTransactionID = oneIn(6) ? nil : earlier.randomElement(using: &generator)?.id
+        migrated.previousOriginalTransactionID = migrated.previousOriginalTransactionID ?? earlierNumber(than: id)
+        state(migrated, like: notification, as: oneIn(2) ? .migration : nil)
     }
 
     /// A renewal charged before the running period ends, and an upgrade bought before it begins.
@@ -146,6 +165,9 @@ extension HistoryGenerator {
     private mutating func laterDate(than date: Timestamp) -> Timestamp {
         date.advanced(by: .milliseconds(Int64.random(in: 1...2_000_000_000, using: &generator)))
     }
+
+    /// The number before all of the same history and customer.
+    private func earlierNumber(than number: String) -> String { String((UInt64(number) ?? 0) % Self.numberStep) }
 
     /// A number of the same history and customer, which no simulated charge has.
     private mutating func laterNumber(than number: String) -> String {

@@ -117,7 +117,7 @@ package enum LedgerReader {
          FROM appstore.contracts AS c WHERE c.renewal_signed_date IS NOT NULL)
         """
 
-    /// Of a contract without access only the owner is compared.
+    /// Of a contract without access only the owner and its migrations are compared.
     private static var contracts: String {
         let fields = [
             text("bundle_id"), text("product_id"), text("product_type"), text("status"), text("will_renew"), milliseconds("started_at"),
@@ -134,10 +134,12 @@ package enum LedgerReader {
         return select(
             "contract",
             "original_transaction_id",
-            [text("user_id")] + fields.map { "CASE WHEN \(givesAccess) THEN \($0) END" },
+            [text("user_id"), joined("migrated_from"), joined("migrated_to")] + fields.map { "CASE WHEN \(givesAccess) THEN \($0) END" },
             from: "contracts"
         )
     }
+
+    private static func joined(_ column: String) -> String { "'\(column)=' || array_to_string(\(column), ',')" }
 
     private static func select(_ what: String, _ key: String, _ fields: [String], from table: String) -> String {
         let words = ["'\(what) ' || environment || ' ' || \(key)"] + fields

@@ -86,12 +86,16 @@ extension ReferenceModel {
 
     private func contractLines(_ claims: [Key: [Claim]]) -> [String] {
         // A renewal or a claim alone makes a contract; a consumable makes one while nothing says whose it is.
-        let referenced = linked.union(renewals.keys).union(legacyRenewals.keys.map(\.contract))
+        let referenced = linked.union(renewals.keys).union(legacyRenewals.keys.map(\.contract)).union(migrated)
+        let migrations = migrations
         return chargesByContract().compactMap { key, charges in
             let owner = owner(claims[key] ?? [])
+            let before = migrations[key]?.map(\.id).sorted().joined(separator: ",")
+            let after = migrations.filter { $0.value.contains(key) }.map(\.key.id).sorted()
+            let migration = [("migrated_from", before), ("migrated_to", after.isEmpty ? nil : after.joined(separator: ","))]
             guard let current = current(of: charges), current.givesAccess else {
                 guard referenced.contains(key) || owner == nil && charges.contains(where: \.isPurchased) else { return nil }
-                return LedgerLine.text("contract", key.environment, key.id, [("user_id", owner)])
+                return LedgerLine.text("contract", key.environment, key.id, [("user_id", owner)] + migration)
             }
             let legacy = legacyRenewal(thatCountsFor: current)
             let renewal = renewals[key].flatMap { isOfEarlierPeriod($0, than: current) ? nil : $0 }
@@ -103,8 +107,8 @@ extension ReferenceModel {
                 "contract",
                 key.environment,
                 key.id,
-                [
-                    ("user_id", owner), ("bundle_id", current.bundle), ("product_id", current.product),
+                [("user_id", owner)] + migration + [
+                    ("bundle_id", current.bundle), ("product_id", current.product),
                     ("product_type", current.type),
                     ("status", legacy.map(\.status) ?? renewal?.status.map { String($0.rawValue) }),
                     ("will_renew", willRenew.map { $0 ? "true" : "false" }),

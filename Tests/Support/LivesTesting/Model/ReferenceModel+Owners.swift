@@ -8,6 +8,22 @@ struct Claim {
     let effectiveAt: Int64
     let evidence: String
 
+    /// Whether it is of a contract before a migration.
+    var isInherited: Bool { evidence.contains(":+") }
+    /// Whether only a post says so.
+    var isPosted: Bool { evidence.hasPrefix("client:") || evidence.hasPrefix("restored:") }
+
+    /// The same of the contract to which this one has migrated.
+    func inherited(by contract: Key) -> Claim {
+        let parts = evidence.split(separator: ":", maxSplits: 1)
+        return Claim(
+            contract: contract,
+            user: user,
+            effectiveAt: effectiveAt,
+            evidence: "\(parts[0]):+\(self.contract.id)>\(parts[1])"
+        )
+    }
+
     /// Compares by date, then by the bytes of the evidence.
     static func isWeaker(_ left: Claim, _ right: Claim) -> Bool {
         left.effectiveAt != right.effectiveAt
@@ -22,14 +38,44 @@ extension ReferenceModel {
 
     func makeClaims(_ orders: Orders) -> [Key: [Claim]] {
         let stated = orderClaims(orders) + tokenClaims() + links.compactMap(claim) + charges.compactMap(receiptClaim)
-        var claims = Dictionary(grouping: stated, by: \.contract)
-        let posted = postClaims(against: claims) + restoredClaims(against: claims)
-        for (contract, posted) in Dictionary(grouping: posted, by: \.claim.contract) {
-            // Of the posts without stronger earlier evidence, the one received first counts.
-            let first = posted.min { ($0.receivedAt, $0.eventID) < ($1.receivedAt, $1.eventID) }
-            if let first { claims[contract, default: []].append(first.claim) }
+        let contracts = linked.union(charges.map(\.key)).union(migrations.keys)
+        var claims: [Key: [Claim]] = [:]
+        for contract in contracts { addClaims(to: contract, Dictionary(grouping: stated, by: \.contract), &claims) }
+        return claims.filter { !$0.value.isEmpty }
+    }
+
+    /// What is claimed of the contracts before a migration comes first: their users owned what has become this contract.
+    private func addClaims(to contract: Key, _ stated: [Key: [Claim]], _ claims: inout [Key: [Claim]]) {
+        guard claims[contract] == nil else { return }
+        var known = stated[contract] ?? []
+        for before in contracts(before: contract) {
+            addClaims(to: before, stated, &claims)
+            known += (claims[before] ?? []).filter { !$0.isInherited }.map { $0.inherited(by: contract) }
         }
-        return claims
+        let posted = postClaims(to: contract, against: known) + restoredClaims(to: contract, against: known)
+        // Of the posts without stronger earlier evidence, the one received first counts.
+        let first = posted.min { ($0.receivedAt, $0.eventID) < ($1.receivedAt, $1.eventID) }
+        known += first.map { [$0.claim] } ?? []
+        // A post of a contract before claims only what nothing else claims.
+        claims[contract] = known.filter { claim in
+            !(claim.isInherited && claim.isPosted && known.contains { $0.effectiveAt < claim.effectiveAt })
+        }
+    }
+
+    private func contracts(before contract: Key) -> Set<Key> {
+        var found = migrations[contract] ?? []
+        for before in found { found.formUnion(contracts(before: before)) }
+        return found
+    }
+
+    /// The contracts from which each has migrated to the Advanced Commerce API. The lives have no circles.
+    var migrations: [Key: Set<Key>] {
+        var found: [Key: Set<Key>] = [:]
+        for charge in charges {
+            guard let previous = charge.lasting("previousOriginalTransactionId"), previous != charge.key.id else { continue }
+            found[charge.key, default: []].insert(Key(charge.environment, previous))
+        }
+        return found
     }
 
     /// The user of a paid order owns the contract that paid it.
@@ -97,12 +143,12 @@ extension ReferenceModel {
 
     /// The user who posted a purchase may own it: within the window from the purchase on, later from the post on, unless something stated
     /// is older. A family member's charge is claimed within the window only.
-    private func postClaims(against stated: [Key: [Claim]]) -> [PostedClaim] {
+    private func postClaims(to contract: Key, against stated: [Claim]) -> [PostedClaim] {
         posts.compactMap { post in
-            guard let charge = charges.first(where: { $0.key == post.contract && $0.id == post.charge.id }),
+            guard post.contract == contract, let charge = charges.first(where: { $0.key == post.contract && $0.id == post.charge.id }),
                 case let isInTime = post.receivedAt <= charge.purchaseDate + Self.postingWindow, isInTime || charge.isPurchased,
                 case let effectiveAt = (isInTime ? charge.purchaseDate : post.receivedAt) * 1000,
-                !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= effectiveAt })
+                !stated.contains(where: { $0.effectiveAt <= effectiveAt })
             else { return nil }
             let evidence = isInTime ? "client:\(charge.id)" : "restored:\(post.contract.id)"
             let claim = Claim(contract: post.contract, user: post.user, effectiveAt: effectiveAt, evidence: evidence)
@@ -111,10 +157,10 @@ extension ReferenceModel {
     }
 
     /// The user whose app posted a receipt with the contract may own it from then on, unless stronger evidence is older.
-    private func restoredClaims(against stated: [Key: [Claim]]) -> [PostedClaim] {
+    private func restoredClaims(to contract: Key, against stated: [Claim]) -> [PostedClaim] {
         receiptPosts.compactMap { post in
             let effectiveAt = post.receivedAt * 1000
-            guard !(stated[post.contract] ?? []).contains(where: { $0.effectiveAt <= effectiveAt }) else { return nil }
+            guard post.contract == contract, !stated.contains(where: { $0.effectiveAt <= effectiveAt }) else { return nil }
             let evidence = "restored:\(post.contract.id)"
             let claim = Claim(contract: post.contract, user: post.user, effectiveAt: effectiveAt, evidence: evidence)
             return PostedClaim(claim: claim, receivedAt: post.receivedAt, eventID: post.eventID)

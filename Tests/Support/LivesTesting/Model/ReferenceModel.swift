@@ -58,9 +58,14 @@ package struct ReferenceModel {
     /// The charges of each known contract.
     func chargesByContract() -> [Key: [Charge]] {
         var contracts = Dictionary(grouping: charges, by: \.key)
-        for key in Array(renewals.keys) + legacyRenewals.keys.map(\.contract) + Array(linked) { contracts[key, default: []] += [] }
+        for key in Array(renewals.keys) + legacyRenewals.keys.map(\.contract) + Array(linked) + Array(migrated) {
+            contracts[key, default: []] += []
+        }
         return contracts
     }
+
+    /// The contracts from or to which others have migrated.
+    var migrated: Set<Key> { migrations.values.reduce(Set(migrations.keys)) { $0.union($1) } }
 
     /// The contracts in links and posts.
     var linked: Set<Key> {
