@@ -31,8 +31,9 @@ extension SchemaMigrator {
         }
         for step in steps where step.isConcurrent { try await runAhead(step.file) }
         try await transaction("the upgrade") {
-            // Each claim reads the fence and locks it until its batch has ended. So this lock waits for batches of earlier releases.
-            if steps.contains(where: \.isBreaking) { try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE") }
+            // Each claim reads the fence and locks it until its batch has ended. So this lock waits for the batches that run, and the next ones wait
+            // for it: a batch reads views after it has written tables, and this transaction changes tables after it has emptied views.
+            try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE")
             let grants = try await foreignGrants()
             try await emptyViews()
             for step in steps where !step.isAfterDefinitions { try await apply(step) }

@@ -22,10 +22,9 @@ extension SchemaMigrator {
                     throw Self.named(name, error)
                 }
                 let holders = try await lockHolders()
-                guard attempt < Self.attempts else {
-                    throw SchemaError(.locked, "\(name): a lock was not free within \(lockTimeout); \(holders)", cause: cause)
-                }
-                logger.notice("a lock was not free, retrying", metadata: ["schema.part": "\(name)", "locks": "\(holders)"])
+                let obstacle = state == .deadlockDetected ? "the server ended a deadlock" : "a lock was not free within \(lockTimeout)"
+                guard attempt < Self.attempts else { throw SchemaError(.locked, "\(name): \(obstacle); \(holders)", cause: cause) }
+                logger.notice("\(obstacle), retrying", metadata: ["schema.part": "\(name)", "locks": "\(holders)"])
             }
             var generator = SystemRandomNumberGenerator()
             try await Task.sleep(for: pause.next(using: &generator))

@@ -3448,15 +3448,9 @@ COMMENT ON FUNCTION appstore.consumption_violation(answer appstore.consumption_a
 CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text, p_has_migrated boolean) RETURNS TABLE(kind appstore.claim_kind, source_id text, user_id text, effective_at timestamp with time zone)
     LANGUAGE sql STABLE ROWS 1
     AS $$
-    WITH RECURSIVE before AS (
-        SELECT unnest(m.migrated_from) AS id FROM appstore.contracts AS m
-        WHERE p_has_migrated AND m.original_transaction_id = p_contract AND m.environment = p_environment
-        UNION
-        SELECT earlier.id
-        FROM before CROSS JOIN LATERAL (
-            SELECT unnest(m.migrated_from) AS id FROM appstore.contracts AS m
-            WHERE m.original_transaction_id = before.id AND m.environment = p_environment OFFSET 0
-        ) AS earlier
+    WITH RECURSIVE before AS MATERIALIZED (
+        SELECT earlier.id FROM unnest(appstore.with_migrated(p_environment, ARRAY[p_contract], true, false)) AS earlier (id)
+        WHERE p_has_migrated AND earlier.id <> p_contract
     ), inherited AS MATERIALIZED (
         -- 0. What is claimed of the contracts from which it has migrated: their users owned what has become this one.
         SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at
@@ -3464,7 +3458,6 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
             SELECT k.* FROM appstore.ownership_claims AS k
             WHERE k.original_transaction_id = before.id AND k.environment = p_environment AND NOT starts_with(k.source_id, '+') OFFSET 0
         ) AS k
-        WHERE before.id <> p_contract
     ), later AS (
         -- 1. token: a transaction got another token later, which is an order of the shop (made in Production for either environment) or a
         --    user's. The token pays nothing, but claims the contract for that user. A copy's does not.
@@ -3498,13 +3491,10 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
             SELECT t.original_transaction_id, t.transaction_id, t.first_token, t.purchase_date,
                    lag(t.first_token) OVER (ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id)
                        AS token_before
-            FROM (SELECT p_contract AS id UNION SELECT before.id FROM before) AS contract
-            CROSS JOIN LATERAL (
-                SELECT t.* FROM appstore.transactions AS t
-                WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
-                  AND t.environment = p_environment AND t.original_transaction_id = contract.id AND t.first_token IS NOT NULL AND t.is_purchased
-                  AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription,
-                                           t.product_type) OFFSET 0
+            FROM (
+                SELECT own.* FROM appstore.token_purchases(p_environment, p_contract) AS own
+                UNION ALL
+                SELECT other.* FROM before CROSS JOIN LATERAL appstore.token_purchases(p_environment, before.id) AS other
             ) AS t
         ) AS named
         CROSS JOIN LATERAL (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = named.first_token OFFSET 0) AS u
@@ -4553,7 +4543,7 @@ BEGIN
     END LOOP;
     IF cardinality(v_migrating || v_migrated) > 0 THEN
         PERFORM appstore.record_migrations(p_environment, v_migrating);
-        v_affected.claimed := appstore.with_migrated(p_environment, v_affected.claimed || v_migrating);
+        v_affected.claimed := appstore.with_migrated(p_environment, v_affected.claimed || v_migrating, false, true);
         v_affected.contracts := ARRAY(SELECT unnest(v_locked_contracts) COLLATE "C" AS id ORDER BY id);
     END IF;
     -- 2. Each step reads the result of the one before it.
@@ -6174,16 +6164,7 @@ BEGIN
     -- 1. A contract and those from or to which it has migrated, with the orders that their charges name; or what the user owns or owned, paid
     --    for or posted. The ids of Apple grow: these are the latest purchases.
     IF v_user IS NULL THEN
-        WITH RECURSIVE reached AS (
-            SELECT v_contract COLLATE "C" AS id
-            UNION
-            SELECT other.id
-            FROM reached CROSS JOIN LATERAL (
-                SELECT unnest(m.migrated_from || m.migrated_to) AS id FROM appstore.contracts AS m
-                WHERE m.original_transaction_id = reached.id AND m.environment = v_environment OFFSET 0
-            ) AS other
-        )
-        SELECT array_agg(reached.id ORDER BY reached.id) INTO v_contracts FROM reached;
+        v_contracts := appstore.with_migrated(v_environment, ARRAY[v_contract], true, true);
         SELECT jsonb_agg(to_jsonb(o) - 'environment' ORDER BY coalesce(o.ordered_at, o.paid_at), o.order_no) INTO v_orders
         FROM (
             SELECT s.*
@@ -14487,6 +14468,23 @@ COMMENT ON FUNCTION appstore.timeline(environment appstore.environment, original
 
 
 
+CREATE FUNCTION appstore.token_purchases(p_environment appstore.environment, p_contract text) RETURNS SETOF appstore.transactions
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    SELECT t.* FROM appstore.transactions AS t
+    WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
+      AND t.environment = p_environment AND t.original_transaction_id = p_contract AND t.first_token IS NOT NULL AND t.is_purchased
+      AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription, t.product_type)
+$$;
+
+
+ALTER FUNCTION appstore.token_purchases(p_environment appstore.environment, p_contract text) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore.token_purchases(p_environment appstore.environment, p_contract text) IS 'The purchases of a contract that were made with a token, once the shop has given a user one; else none. Inlined.';
+
+
+
 CREATE FUNCTION appstore.told_as(result appstore.result, reason text, notification_uuid uuid) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -14841,26 +14839,27 @@ COMMENT ON FUNCTION appstore.whole_number(value numeric) IS 'A sum of integers a
 
 
 
-CREATE FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) RETURNS text[]
+CREATE FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[], p_earlier boolean, p_later boolean) RETURNS text[]
     LANGUAGE sql STABLE
     AS $$
     WITH RECURSIVE reached AS (
         SELECT unnest(p_contracts) COLLATE "C" AS id
         UNION
-        SELECT later.id
+        SELECT other.id
         FROM reached CROSS JOIN LATERAL (
-            SELECT unnest(m.migrated_to) AS id FROM appstore.contracts AS m
+            SELECT unnest(CASE WHEN p_earlier THEN m.migrated_from END || CASE WHEN p_later THEN m.migrated_to END) AS id
+            FROM appstore.contracts AS m
             WHERE m.original_transaction_id = reached.id AND m.environment = p_environment OFFSET 0
-        ) AS later
+        ) AS other
     )
     SELECT ARRAY(SELECT reached.id FROM reached ORDER BY reached.id)
 $$;
 
 
-ALTER FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) OWNER TO appstore_owner;
+ALTER FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[], p_earlier boolean, p_later boolean) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) IS 'These contracts and those to which they have migrated, sorted, each once.';
+COMMENT ON FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[], p_earlier boolean, p_later boolean) IS 'These contracts and those from which (p_earlier) or to which (p_later) they have migrated, at once or one by one; sorted, each once.';
 
 
 
@@ -21993,11 +21992,11 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/active_at', '\
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\x0f0424bb79bf2e867c3dedbe0af6240c10ae0f27362c28b65aa8423e849e339a', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apples_values', '\x5e355040801817a35601cf90d9a3ed6f2ecd462d88cb01484e6b7903195fcda8', '{"ROUTINE appstore.is_purchase(text)","ROUTINE appstore.is_refund(text)","ROUTINE appstore.is_subscription(text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\x9100d6dc6e231bbb9765b3c11a861d83432ffd57a80bd2c7ffd3e9660b60f88c', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[],text[],jsonb[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\xd092aeaba53ba30034cfddc9110bb5c9f2daac864681ee2836d81d2e634e61cf', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.contract_claims(appstore.environment,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x6f7b49d0f748a6df3cf11de75ace36d3ccd5587ae093e4578a97a983d4a6f77b', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.token_purchases(appstore.environment,text)","ROUTINE appstore.contract_claims(appstore.environment,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\x0e59fd5477cf8e438e8bdb072eed54d6daa6cb2a93037265a44d74af99839528', '{"ROUTINE appstore.derive_claims(appstore.environment,text[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xd6334d8512f3c513b7b63a50e711a33e705ee9a88be5afeae834e5def04b059f', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\x46f33b62f9edcae6806f865567bf1478ca88531dc0cd0805aab709df91c0c0b9', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\xaa91c0f89eda71a23805cbc4d4265dafb78fee35b7542c88da4341cb77ed9169', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_ledger', '\xc0e6aa4249b47acf2d49bd76f0d10fca0fc0cad1507d3f33794694893bca9be5', '{"ROUTINE appstore.derive_ledger(appstore.environment,text[],text[],uuid[],text[],boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_orders', '\x41feade155dc81d78645b378b185db1b08d7ed03358aed7d3394e8a2aadde1a2', '{"ROUTINE appstore.derive_token_orders(appstore.environment,uuid[])","ROUTINE appstore.point_to_orders(appstore.environment,uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_refund_requests', '\x105e6e116d78140ac0f50a63c9d6f360c49f000cb882afb40f65aa6a73423315', '{"ROUTINE appstore.derive_refund_requests(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/is_newer', '\x583d2d060bab37c6df4e4baff223405037d1cfb8642a57708f7168ca46849e2b', '{"ROUTINE appstore.is_newer(timestamp with time zone,bytea,timestamp with time zone,bytea)"}');
@@ -22006,7 +22005,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/join_statement
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/lock_ledger', '\x790c908373781ecc38151b00e21ac907e504bc1088a02cda6f30227f75873602', '{"ROUTINE appstore.give_way()","ROUTINE appstore.lock_found_contracts(appstore.environment,text[])","ROUTINE appstore.make_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_orders(appstore.environment,uuid[])","ROUTINE appstore.lock_found_orders(appstore.environment,uuid[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/merge_app_transactions', '\x7ab9817d0acebf2ba27613b7a7a0379c5f0bc48a1e8e25f3419a18ff5a9ec80a', '{"ROUTINE appstore.merge_app_transactions(bigint[],appstore.environment[],text[],text[],text[],text[],timestamp with time zone[],text[],timestamp with time zone[],text[],timestamp with time zone[],timestamp with time zone[],bytea[],text[],timestamp with time zone[])","ROUTINE appstore.app_transaction_user(appstore.environment,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/merge_external_purchase_tokens', '\x035d69a729d07d706b611d58de4c982978161560a22279b670da571090fda4eb', '{"ROUTINE appstore.merge_external_purchase_tokens(bigint[],appstore.environment[],text[],text[],bigint[],text[],timestamp with time zone[],timestamp with time zone[],text[],timestamp with time zone[],bytea[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/migrations', '\xfcf1ab7b358216a1b17fbd6504486fa5815de85f0a2548d3e85d267a3eaa117e', '{"ROUTINE appstore.record_migrations(appstore.environment,text[])","ROUTINE appstore.with_migrated(appstore.environment,text[])"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/migrations', '\x2f696230df285a288c137cb822f79d04c0f985a550b6fdc7eef7b7e366047b7d', '{"ROUTINE appstore.record_migrations(appstore.environment,text[])","ROUTINE appstore.with_migrated(appstore.environment,text[],boolean,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\xf0cbbeeec15d12743c4935ad4aec766956c5db1c2dd5cd64834666048c8876cf', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x197b69d9678771151f5fd92f22fea1e8628329668add738a1b9e29fcad63e7ec', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.whole_number(numeric)","ROUTINE appstore.whole_money(numeric)","ROUTINE appstore.is_part(appstore.transactions)","ROUTINE appstore.revoked_seats(appstore.transactions)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,text,integer,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
@@ -22023,7 +22022,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_s
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/contracts_of', '\xbd268f50892f01141b15f8ed64bd99607c5546d3e648d17152f185bf4e9b449d', '{"ROUTINE appstore.contracts_of(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/discard_event', '\x28d091db6431c2d5d0c5f6cec389e84f780086745f34a894a74678ce5ec6aa78', '{"ROUTINE appstore.discard_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain', '\xe08b53fe74ffe9462e4cbc5472683d3e379e575e136dc9edc52016cdcf7a56a5', '{"ROUTINE appstore.explain(bigint,text,text[],text[],uuid,uuid[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\xb3d4cf735b50aa7329d2093e6e753ca37663898f2ddbf730332a5d854ce55cc9', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x6659846283d293e8775294d6db06e20c5b9c4594e9ef1a9d05bd59341643c71d', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/external_purchase_token_statistics', '\xcc03d1c4ed7743752c5cf91ade4c8b1804997b1281e5eb2dc97acac924f3f46f', '{"ROUTINE appstore.external_purchase_token_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xc4ddc664934d1b745d56cd1a511ab15c4d4432b894123e36ef28cba0a5dd63f7', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\xf27df148586073e4b2e0aaff6eb7a9ad644a23805d1c1eb693d8a476e4d97e73', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
@@ -22116,7 +22115,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xe189bca67537c95ff7c
 
 
 
-INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 12:57:29.466003+00');
+INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 15:30:58.179416+00');
 
 
 
@@ -25054,6 +25053,10 @@ GRANT ALL ON FUNCTION appstore.timeline(environment appstore.environment, origin
 
 
 
+REVOKE ALL ON FUNCTION appstore.token_purchases(p_environment appstore.environment, p_contract text) FROM PUBLIC;
+
+
+
 REVOKE ALL ON FUNCTION appstore.told_as(result appstore.result, reason text, notification_uuid uuid) FROM PUBLIC;
 
 
@@ -25100,7 +25103,7 @@ REVOKE ALL ON FUNCTION appstore.whole_number(value numeric) FROM PUBLIC;
 
 
 
-REVOKE ALL ON FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[], p_earlier boolean, p_later boolean) FROM PUBLIC;
 
 
 

@@ -59,7 +59,11 @@ extension Mutation {
         ),
         Mutation(
             "a claim that comes later reaches the contracts after a migration",
-            .function("with_migrated", "WHERE m.original_transaction_id = reached.id", becomes: "WHERE false")
+            .function(
+                "derive_ledger",
+                "appstore.with_migrated(p_environment, v_affected.claimed || v_migrating, false, true)",
+                becomes: "ARRAY(SELECT DISTINCT unnest(v_affected.claimed || v_migrating))"
+            )
         ),
         Mutation(
             "claims are derived before those that follow from them",

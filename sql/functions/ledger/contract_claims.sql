@@ -8,18 +8,22 @@ $$;
 COMMENT ON FUNCTION appstore.is_copy IS
     'Whether a transaction only repeats a purchase: Apple gives a non-consumable that is restored, and sometimes a period, another transactionId.';
 
+CREATE OR REPLACE FUNCTION appstore.token_purchases(p_environment appstore.environment, p_contract text) RETURNS SETOF appstore.transactions
+LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT t.* FROM appstore.transactions AS t
+    WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
+      AND t.environment = p_environment AND t.original_transaction_id = p_contract AND t.first_token IS NOT NULL AND t.is_purchased
+      AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription, t.product_type)
+$$;
+COMMENT ON FUNCTION appstore.token_purchases IS
+    'The purchases of a contract that were made with a token, once the shop has given a user one; else none. Inlined.';
+
 CREATE OR REPLACE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_contract text, p_has_migrated boolean)
 RETURNS TABLE (kind appstore.claim_kind, source_id text, user_id text, effective_at timestamptz)
 LANGUAGE sql STABLE ROWS 1 AS $$
-    WITH RECURSIVE before AS (
-        SELECT unnest(m.migrated_from) AS id FROM appstore.contracts AS m
-        WHERE p_has_migrated AND m.original_transaction_id = p_contract AND m.environment = p_environment
-        UNION
-        SELECT earlier.id
-        FROM before CROSS JOIN LATERAL (
-            SELECT unnest(m.migrated_from) AS id FROM appstore.contracts AS m
-            WHERE m.original_transaction_id = before.id AND m.environment = p_environment OFFSET 0
-        ) AS earlier
+    WITH RECURSIVE before AS MATERIALIZED (
+        SELECT earlier.id FROM unnest(appstore.with_migrated(p_environment, ARRAY[p_contract], true, false)) AS earlier (id)
+        WHERE p_has_migrated AND earlier.id <> p_contract
     ), inherited AS MATERIALIZED (
         -- 0. What is claimed of the contracts from which it has migrated: their users owned what has become this one.
         SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at
@@ -27,7 +31,6 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             SELECT k.* FROM appstore.ownership_claims AS k
             WHERE k.original_transaction_id = before.id AND k.environment = p_environment AND NOT starts_with(k.source_id, '+') OFFSET 0
         ) AS k
-        WHERE before.id <> p_contract
     ), later AS (
         -- 1. token: a transaction got another token later, which is an order of the shop (made in Production for either environment) or a
         --    user's. The token pays nothing, but claims the contract for that user. A copy's does not.
@@ -61,13 +64,10 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             SELECT t.original_transaction_id, t.transaction_id, t.first_token, t.purchase_date,
                    lag(t.first_token) OVER (ORDER BY t.purchase_date, t.expires_date NULLS FIRST, length(t.transaction_id), t.transaction_id)
                        AS token_before
-            FROM (SELECT p_contract AS id UNION SELECT before.id FROM before) AS contract
-            CROSS JOIN LATERAL (
-                SELECT t.* FROM appstore.transactions AS t
-                WHERE EXISTS (SELECT FROM appstore.user_tokens) -- evaluated once
-                  AND t.environment = p_environment AND t.original_transaction_id = contract.id AND t.first_token IS NOT NULL AND t.is_purchased
-                  AND NOT appstore.is_copy(t.environment, t.transaction_id, t.original_transaction_id, t.period_no, t.is_subscription,
-                                           t.product_type) OFFSET 0
+            FROM (
+                SELECT own.* FROM appstore.token_purchases(p_environment, p_contract) AS own
+                UNION ALL
+                SELECT other.* FROM before CROSS JOIN LATERAL appstore.token_purchases(p_environment, before.id) AS other
             ) AS t
         ) AS named
         CROSS JOIN LATERAL (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = named.first_token OFFSET 0) AS u

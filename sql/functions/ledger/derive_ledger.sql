@@ -66,7 +66,7 @@ BEGIN
     END LOOP;
     IF cardinality(v_migrating || v_migrated) > 0 THEN
         PERFORM appstore.record_migrations(p_environment, v_migrating);
-        v_affected.claimed := appstore.with_migrated(p_environment, v_affected.claimed || v_migrating);
+        v_affected.claimed := appstore.with_migrated(p_environment, v_affected.claimed || v_migrating, false, true);
         v_affected.contracts := ARRAY(SELECT unnest(v_locked_contracts) COLLATE "C" AS id ORDER BY id);
     END IF;
     -- 2. Each step reads the result of the one before it.

@@ -32,17 +32,21 @@ $$;
 COMMENT ON FUNCTION appstore.record_migrations IS
     'Brings up to date from which contracts these have migrated, and to which the others. The rows of all of them are locked.';
 
-CREATE OR REPLACE FUNCTION appstore.with_migrated(p_environment appstore.environment, p_contracts text[]) RETURNS text[]
+CREATE OR REPLACE FUNCTION appstore.with_migrated(
+    p_environment appstore.environment, p_contracts text[], p_earlier boolean, p_later boolean)
+RETURNS text[]
 LANGUAGE sql STABLE AS $$
     WITH RECURSIVE reached AS (
         SELECT unnest(p_contracts) COLLATE "C" AS id
         UNION
-        SELECT later.id
+        SELECT other.id
         FROM reached CROSS JOIN LATERAL (
-            SELECT unnest(m.migrated_to) AS id FROM appstore.contracts AS m
+            SELECT unnest(CASE WHEN p_earlier THEN m.migrated_from END || CASE WHEN p_later THEN m.migrated_to END) AS id
+            FROM appstore.contracts AS m
             WHERE m.original_transaction_id = reached.id AND m.environment = p_environment OFFSET 0
-        ) AS later
+        ) AS other
     )
     SELECT ARRAY(SELECT reached.id FROM reached ORDER BY reached.id)
 $$;
-COMMENT ON FUNCTION appstore.with_migrated IS 'These contracts and those to which they have migrated, sorted, each once.';
+COMMENT ON FUNCTION appstore.with_migrated IS
+    'These contracts and those from which (p_earlier) or to which (p_later) they have migrated, at once or one by one; sorted, each once.';

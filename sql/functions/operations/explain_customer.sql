@@ -21,16 +21,7 @@ BEGIN
     -- 1. A contract and those from or to which it has migrated, with the orders that their charges name; or what the user owns or owned, paid
     --    for or posted. The ids of Apple grow: these are the latest purchases.
     IF v_user IS NULL THEN
-        WITH RECURSIVE reached AS (
-            SELECT v_contract COLLATE "C" AS id
-            UNION
-            SELECT other.id
-            FROM reached CROSS JOIN LATERAL (
-                SELECT unnest(m.migrated_from || m.migrated_to) AS id FROM appstore.contracts AS m
-                WHERE m.original_transaction_id = reached.id AND m.environment = v_environment OFFSET 0
-            ) AS other
-        )
-        SELECT array_agg(reached.id ORDER BY reached.id) INTO v_contracts FROM reached;
+        v_contracts := appstore.with_migrated(v_environment, ARRAY[v_contract], true, true);
         SELECT jsonb_agg(to_jsonb(o) - 'environment' ORDER BY coalesce(o.ordered_at, o.paid_at), o.order_no) INTO v_orders
         FROM (
             SELECT s.*
