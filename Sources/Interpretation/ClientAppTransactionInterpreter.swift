@@ -18,9 +18,18 @@ enum ClientAppTransactionInterpreter: EventInterpreter {
             verifier.verifyAppTransaction(jws, receivedAt: event.readAt, diagnostics: reading.diagnostics)
         )
         try request.check(app.value.receiptType, app.value.bundleId, reading.diagnostics)
-        var facts = EventFacts(eventID: event.id, environment: submission.environment, notificationUUID: nil)
+        return facts(of: app, in: submission, eventID: event.id, receivedAt: event.receivedAt)
+    }
+
+    static func facts(
+        of app: SignedValue<AppTransaction>,
+        in submission: ClientSubmission,
+        eventID: Int64,
+        receivedAt: Timestamp
+    ) -> EventFacts {
+        var facts = EventFacts(eventID: eventID, environment: submission.environment, notificationUUID: nil)
         facts.add(app, bundleID: app.value.bundleId)
-        facts.appTransaction?.post = submission.user.map { AppTransactionFact.Post(user: $0, receivedAt: event.receivedAt) }
+        facts.appTransaction?.post = submission.user.map { AppTransactionFact.Post(user: $0, receivedAt: receivedAt) }
         if app.value.appTransactionId == nil { facts.remark = noID }
         return facts
     }

@@ -10556,13 +10556,15 @@ CREATE FUNCTION appstore.purchase(p_environment appstore.environment, p_period_n
            first_value(t.is_upgraded) OVER newest, bool_or(t.is_part) OVER alike,
            first_value(t.commitment_info) OVER newest, count(*) OVER alike
     FROM (
-        -- What counts together: the first transaction and the seats that were added, each once.
+        -- What counts together: the first transaction and the seats that were added, each once. What Apple does not mark is a copy.
         SELECT t.*, appstore.is_part(t) AS is_part, appstore.revoked_seats(t) AS seats_revoked,
-               row_number() OVER (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id) = 1
-               OR appstore.is_part(t) AND row_number() OVER (PARTITION BY t.is_purchased, t.purchase_date
-                                                             ORDER BY length(t.transaction_id), t.transaction_id) = 1 AS counts
+               row_number() OVER first = 1
+               OR appstore.is_part(t) AND t.purchase_date <> first_value(t.purchase_date) OVER first
+                  AND row_number() OVER (PARTITION BY t.is_purchased, appstore.is_part(t), t.purchase_date
+                                         ORDER BY length(t.transaction_id), t.transaction_id) = 1 AS counts
         FROM appstore.transactions AS t
         WHERE t.environment = p_environment AND t.period_no = p_period_no
+        WINDOW first AS (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id)
     ) AS t
     WINDOW alike AS (PARTITION BY t.is_purchased),
            newest AS (PARTITION BY t.is_purchased
@@ -22008,7 +22010,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/merge_external
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/migrations', '\x2f696230df285a288c137cb822f79d04c0f985a550b6fdc7eef7b7e366047b7d', '{"ROUTINE appstore.record_migrations(appstore.environment,text[])","ROUTINE appstore.with_migrated(appstore.environment,text[],boolean,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\xf0cbbeeec15d12743c4935ad4aec766956c5db1c2dd5cd64834666048c8876cf', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x197b69d9678771151f5fd92f22fea1e8628329668add738a1b9e29fcad63e7ec', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.whole_number(numeric)","ROUTINE appstore.whole_money(numeric)","ROUTINE appstore.is_part(appstore.transactions)","ROUTINE appstore.revoked_seats(appstore.transactions)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,text,integer,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\xb8157aa03dd3d8485b3d1375bc8b1122905e081ab59adc18592bcc7f4d5ed506', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.whole_number(numeric)","ROUTINE appstore.whole_money(numeric)","ROUTINE appstore.is_part(appstore.transactions)","ROUTINE appstore.revoked_seats(appstore.transactions)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,text,integer,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x996ba532442e82b41d1bd0641a797394272b0b5a4edad25800640e93fc87e7ea', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x93dc1d071fb4a256a46cec6cc3708bbfc7e5935a1ab96d4a12ce8b49dd356666', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/seats_of', '\xd41fdae4bff04b0240da33b8acc5bd130fc19c26dab9bf37d9e6c660604f3a58', '{"ROUTINE appstore.seats_of(appstore.contracts,jsonb)","ROUTINE appstore.commitment_of(appstore.contracts,jsonb)"}');
@@ -22115,7 +22117,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xe189bca67537c95ff7c
 
 
 
-INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 15:30:58.179416+00');
+INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 16:01:34.870757+00');
 
 
 

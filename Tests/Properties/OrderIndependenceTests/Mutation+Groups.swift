@@ -66,6 +66,14 @@ extension Mutation {
             )
         ),
         Mutation(
+            "what is known of a download or a token stays known",
+            .function("join_statements", "coalesce(v_own -> 'known' -> v_member, v_own_at)", becomes: "v_own_at")
+        ),
+        Mutation(
+            "the user who posted a download first has it",
+            .function("merge_app_transactions", "ORDER BY first.posted_at NULLS LAST", becomes: "ORDER BY first.posted_at DESC NULLS LAST")
+        ),
+        Mutation(
             "claims are derived before those that follow from them",
             .function("derive_claims", "IF cardinality(p_migrated) > 0 THEN", becomes: "IF false THEN")
         ),

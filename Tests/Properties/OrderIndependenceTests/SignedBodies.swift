@@ -106,6 +106,16 @@ struct SignedBodies {
                 environment: post.app.environment,
                 bundleIDs: [post.app.bundleID]
             ).body
+        case .appTransaction(let post):
+            stored.source = EventSource.clientAppTransaction.rawValue
+            let payload = JSONSerializer.serialize(post.appTransaction.payload(of: post.app))
+            stored.body = try ClientSubmission(
+                .appTransaction,
+                signedTransaction: String(decoding: signer.sign(payloadBytes: payload), as: UTF8.self),
+                user: post.user,
+                environment: post.app.environment,
+                bundleIDs: [post.app.bundleID]
+            ).body
         case .legacy(let notification):
             stored.source = EventSource.notificationV1.rawValue
             stored.body = notification.bytes

@@ -2,6 +2,7 @@ import AppStore
 import Ledger
 import LivesTesting
 import StoreSimulator
+import StrictJSON
 import Testing
 
 @testable import AppStoreVerification
@@ -29,6 +30,19 @@ enum UnsignedFacts {
             ClientTransactionInterpreter.facts(
                 of: try #require(try transaction(in: event)),
                 in: try ClientSubmission(
+                    signedTransaction: "e30.e30.e30",
+                    user: post.user,
+                    environment: post.app.environment,
+                    bundleIDs: nil
+                ),
+                eventID: event.id,
+                receivedAt: event.receivedAt
+            )
+        case .appTransaction(let post):
+            ClientAppTransactionInterpreter.facts(
+                of: try signed(post.appTransaction, of: post.app),
+                in: try ClientSubmission(
+                    .appTransaction,
                     signedTransaction: "e30.e30.e30",
                     user: post.user,
                     environment: post.app.environment,
@@ -118,17 +132,20 @@ enum UnsignedFacts {
     }
 
     private static func facts(of notification: SimulatedNotification, in event: LifeEvent) throws -> EventFacts {
+        let payload = notification.outerPayload
         let outer = SignedValue(
-            value: try ResponseBodyV2DecodedPayload(notification.outerPayload),
-            // The hash is only used without renewal info.
-            payloadBytes: [],
+            value: try ResponseBodyV2DecodedPayload(payload),
+            // The hash is only used without renewal info, and of what a notification says itself.
+            payloadBytes: notification.isOfExternalToken ? JSONSerializer.serialize(payload) : [],
             signedDate: notification.signedDate
         )
+        let appTransaction: SignedValue<AppTransaction>? =
+            if case .appData(let download) = notification.content { try signed(download, of: notification.app) } else { nil }
         let verified = VerifiedNotification(
             notification: outer,
             transaction: try transaction(in: event),
             renewalInfo: try event.renewalInfo.map { try signed($0, JWSRenewalInfoDecodedPayload($0.json)) },
-            appTransaction: nil,
+            appTransaction: appTransaction,
             environment: notification.app.environment,
             bundleID: notification.app.bundleID,
             unreadableParts: []
@@ -138,6 +155,15 @@ enum UnsignedFacts {
 
     private static func transaction(in event: LifeEvent) throws -> SignedValue<JWSTransactionDecodedPayload>? {
         try event.transaction.map { try signed($0, JWSTransactionDecodedPayload($0.json)) }
+    }
+
+    private static func signed(_ download: SimulatedAppTransaction, of app: SimulatedApp) throws -> SignedValue<AppTransaction> {
+        let json = download.payload(of: app)
+        return SignedValue(
+            value: AppTransaction(decoding: json),
+            payloadBytes: JSONSerializer.serialize(json),
+            signedDate: download.receiptCreationDate
+        )
     }
 
     private static func signed<Value>(_ payload: LifeEvent.Payload, _ value: Value) -> SignedValue<Value> {
@@ -160,6 +186,10 @@ extension HistoryGenerator {
     /// The apps of the publisher.
     static let trustedApps =
         [app, verifyReceiptApp].map { App(bundleID: $0.bundleID, appAppleID: $0.appAppleID) } + [App(bundleID: neighbourBundleID)]
+}
+
+extension SimulatedNotification {
+    fileprivate var isOfExternalToken: Bool { if case .externalPurchaseToken = content { true } else { false } }
 }
 
 extension LegacySettings {

@@ -30,7 +30,10 @@ struct UpgradedLivesTests {
             shop: try database.pool(user: "postgres"),
             isTold: true
         )
-        func isDerived(_ line: String) -> Bool { !line.hasPrefix("effect ") }
+        // Registers that version 2 did not have are filled when events run.
+        func isDerived(_ line: String) -> Bool {
+            !["effect ", "external_purchase_token ", "app_transaction "].contains { line.hasPrefix($0) }
+        }
         if !hasNews { compare(try await upgraded.lines().filter(isDerived), with: expected.filter(isDerived)) }
 
         let rows = (try await DerivedAgain.rows(database), try await DerivedAgain.effects(database))

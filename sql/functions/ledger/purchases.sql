@@ -71,13 +71,15 @@ LANGUAGE sql STABLE ROWS 1 AS $$
            first_value(t.is_upgraded) OVER newest, bool_or(t.is_part) OVER alike,
            first_value(t.commitment_info) OVER newest, count(*) OVER alike
     FROM (
-        -- What counts together: the first transaction and the seats that were added, each once.
+        -- What counts together: the first transaction and the seats that were added, each once. What Apple does not mark is a copy.
         SELECT t.*, appstore.is_part(t) AS is_part, appstore.revoked_seats(t) AS seats_revoked,
-               row_number() OVER (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id) = 1
-               OR appstore.is_part(t) AND row_number() OVER (PARTITION BY t.is_purchased, t.purchase_date
-                                                             ORDER BY length(t.transaction_id), t.transaction_id) = 1 AS counts
+               row_number() OVER first = 1
+               OR appstore.is_part(t) AND t.purchase_date <> first_value(t.purchase_date) OVER first
+                  AND row_number() OVER (PARTITION BY t.is_purchased, appstore.is_part(t), t.purchase_date
+                                         ORDER BY length(t.transaction_id), t.transaction_id) = 1 AS counts
         FROM appstore.transactions AS t
         WHERE t.environment = p_environment AND t.period_no = p_period_no
+        WINDOW first AS (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id)
     ) AS t
     WINDOW alike AS (PARTITION BY t.is_purchased),
            newest AS (PARTITION BY t.is_purchased

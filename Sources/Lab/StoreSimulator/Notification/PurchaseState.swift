@@ -1,5 +1,5 @@
 package import AppStore
-import StrictJSON
+package import StrictJSON
 
 /// The content of `data`: a charge, the contract's renewal info and its status, each part with its own signed date.
 package struct PurchaseState: Hashable, Sendable {
@@ -42,11 +42,17 @@ package struct ExternalToken: Hashable, Sendable {
     /// Begins with SANDBOX in the Sandbox, the payload's only mark of the environment.
     package var externalPurchaseID: String
     package var creationDate: Timestamp
+    /// Only of a token for custom links.
+    package var type: ExternalPurchaseTokenType?
+    /// Only of a token for custom links.
+    package var expirationDate: Timestamp?
 
-    func payload(of app: SimulatedApp) -> JSONObject {
+    package func payload(of app: SimulatedApp) -> JSONObject {
         var json = JSONObject()
         json.add("externalPurchaseId", externalPurchaseID)
         json.add("tokenCreationDate", creationDate)
+        json.add("tokenType", type?.rawValue)
+        json.add("tokenExpirationDate", expirationDate)
         json.add("appAppleId", app.appAppleID)
         json.add("bundleId", app.bundleID)
         return json

@@ -11,6 +11,12 @@ package struct SimulatedAppTransaction: Hashable, Sendable {
     /// 48 bytes that only the customer's device can verify.
     package var deviceVerification: [UInt8]
     package var deviceVerificationNonce: UUID
+    /// Nil in what systems before 2025 sign.
+    package var originalPlatform: PurchasePlatform? = .iOS
+    /// Only of an app that was ordered before its release.
+    package var preorderDate: Timestamp?
+    /// Only of a purchase of the app that the store took back.
+    package var revocationDate: Timestamp?
 
     /// The payload that Apple would sign.
     package func payload(of app: SimulatedApp) -> JSONObject {
@@ -26,7 +32,9 @@ package struct SimulatedAppTransaction: Hashable, Sendable {
         json.add("deviceVerification", Base64.encode(deviceVerification))
         json.add("deviceVerificationNonce", deviceVerificationNonce)
         json.add("appTransactionId", appTransactionID)
-        json.add("originalPlatform", "iOS")
+        json.add("originalPlatform", originalPlatform?.rawValue)
+        json.add("preorderDate", preorderDate)
+        json.add("revocationDate", revocationDate)
         return json
     }
 }

@@ -35,7 +35,7 @@ package struct HistoryGenerator {
 
     let index: Int
     var generator: SeededGenerator
-    /// For notices: what ``generator`` draws does not depend on them.
+    /// For notices and registers: what ``generator`` draws does not depend on them.
     private var noticeGenerator: SeededGenerator
     var events: [LifeEvent] = []
     var commands: [LifeCommand] = []
@@ -83,6 +83,7 @@ package struct HistoryGenerator {
         addCommands()
         swap(&generator, &noticeGenerator)
         addNotices()
+        addRegisters()
         swap(&generator, &noticeGenerator)
     }
 

@@ -121,7 +121,7 @@ extension HistoryGenerator {
                 case .answer(let answer): answer.transactions ?? []
                 case .element(let element): [element.state.transaction?.value].compactMap(\.self)
                 // Receipts have no tokens.
-                case .receipt, .unanswered: [SimulatedTransaction]()
+                case .receipt, .unanswered, .appTransaction: [SimulatedTransaction]()
                 }
             return transactions.map { ($0, event.app) }
         }

@@ -162,7 +162,7 @@ extension HistoryGenerator {
         }
     }
 
-    private mutating func laterDate(than date: Timestamp) -> Timestamp {
+    mutating func laterDate(than date: Timestamp) -> Timestamp {
         date.advanced(by: .milliseconds(Int64.random(in: 1...2_000_000_000, using: &generator)))
     }
 

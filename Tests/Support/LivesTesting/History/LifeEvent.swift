@@ -10,6 +10,8 @@ package struct LifeEvent: Sendable {
         case notification(SimulatedNotification)
         /// A transaction posted by a client.
         case post(ClientPost)
+        /// An app transaction posted by a client.
+        case appTransaction(AppTransactionPost)
         /// A notification V1.
         case legacy(LegacyNotification)
         /// A receipt posted by a client of StoreKit 1.
@@ -57,7 +59,7 @@ package struct LifeEvent: Sendable {
                 : element.state.renewalInfo.map {
                     Payload($0.value.payload(of: element.app, signedDate: element.signedDate), signedDate: element.signedDate)
                 }
-        case .legacy, .receipt, .unanswered, .answer:
+        case .appTransaction, .legacy, .receipt, .unanswered, .answer:
             (transaction, renewalInfo) = (nil, nil)
         }
     }
@@ -85,6 +87,7 @@ package struct LifeEvent: Sendable {
         switch content {
         case .notification(let notification): notification.app
         case .post(let post): post.app
+        case .appTransaction(let post): post.app
         case .legacy(let notification): notification.app
         case .receipt(let post): post.app
         case .unanswered(_, let app): app
@@ -129,6 +132,13 @@ package struct ClientPost: Hashable, Sendable {
         self.app = app
         self.user = user
     }
+}
+
+/// An app transaction's JWS that a client posts, with the user who claims it; nil without a claim.
+package struct AppTransactionPost: Hashable, Sendable {
+    package var appTransaction: SimulatedAppTransaction
+    package var app: SimulatedApp
+    package var user: String?
 }
 
 /// A charge as Apple answers a question, signed then, in a status also the renewal info.

@@ -22,7 +22,9 @@ package enum LedgerDifference {
         let (wanted, had) = (fields(expected), fields(found))
         let differing = Set(wanted.keys).union(had.keys).filter { wanted[$0] != had[$0] }.sorted()
         let words = differing.map { "\($0) is \(had[$0] ?? "nothing"), not \(wanted[$0] ?? "nothing")" }
-        return "\(key): \(words.joined(separator: "; "))"
+        // The contract names the history.
+        let contract = wanted["original_transaction_id"].map { " of \($0)" } ?? ""
+        return "\(key)\(contract): \(words.joined(separator: "; "))"
     }
 
     private static func fields(_ line: String) -> [Substring: Substring] {

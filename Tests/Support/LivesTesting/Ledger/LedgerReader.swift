@@ -103,6 +103,27 @@ package enum LedgerReader {
             from: "consumption_requests"
         ),
         select("event_contract", "original_transaction_id || ' ' || event_id", [], from: "event_contracts"),
+        select(
+            "external_purchase_token",
+            "external_purchase_id",
+            [
+                text("bundle_id"), text("app_apple_id"), text("token_type"), milliseconds("token_creation_date"),
+                milliseconds("token_expiration_date"), text("subtype"), milliseconds("signed_date"), hexadecimal("payload_hash"),
+                milliseconds("first_signed_date"),
+            ],
+            from: "external_purchase_tokens"
+        ),
+        select(
+            "app_transaction",
+            "app_transaction_id",
+            [
+                text("bundle_id"), text("original_application_version"), text("application_version"),
+                milliseconds("original_purchase_date"),
+                text("original_platform"), milliseconds("preorder_date"), text("store_type"), milliseconds("revocation_date"),
+                milliseconds("signed_date"), hexadecimal("payload_hash"), text("user_id"), milliseconds("posted_at"), text("post_event_id"),
+            ],
+            from: "app_transactions"
+        ),
     ]
 
     /// The registers of renewals, with Apple's member names.

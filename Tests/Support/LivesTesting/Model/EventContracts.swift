@@ -10,7 +10,7 @@ struct EventContracts {
     init?(of event: LifeEvent) {
         let content: (entries: [ReceiptEntry], renewals: [V1Renewal])
         switch event.content {
-        case .notification, .post, .element: return nil
+        case .notification, .post, .appTransaction, .element: return nil
         case .legacy(let notification):
             guard notification.isAccepted else { return nil }
             content = (notification.receipt.entries, notification.legacyRenewals)

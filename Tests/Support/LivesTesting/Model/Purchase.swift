@@ -33,10 +33,13 @@ struct Purchase {
     var givesAccess: Bool { first.givesAccess }
     var purchaseDate: Int64 { first.purchaseDate }
     var expiresDate: Int64? { newest.expiresDate }
-    /// Those that count together: the first one, and seats that were added. Another transaction of the same instant is a copy.
+    /// Those that count together: the first one, and seats that were added. Another of them of the same instant is a copy, and so is what Apple
+    /// does not mark as added.
     var parts: [Charge] {
         charges.filter { charge in
-            charge.id == first.id || charge.isOfAdditions && charges.first { $0.purchaseDate == charge.purchaseDate }?.id == charge.id
+            charge.id == first.id
+                || charge.isOfAdditions && charge.purchaseDate != first.purchaseDate
+                    && charges.first { $0.isOfAdditions && $0.purchaseDate == charge.purchaseDate }?.id == charge.id
         }
     }
     /// Of several parts when the last of them ends.

@@ -15,7 +15,7 @@ extension ReferenceModel {
         lines += posts.map(postLine) + receiptPosts.map(receiptPostLine)
         lines += effects().map { "effect \($0)" }
         lines += refundRequests().map(refundLine) + consumptionLines()
-        lines += eventContracts.flatMap(\.lines)
+        lines += eventContracts.flatMap(\.lines) + registerLines()
         return lines.sorted()
     }
 

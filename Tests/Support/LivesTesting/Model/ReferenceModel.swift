@@ -19,6 +19,11 @@ package struct ReferenceModel {
     let posts: [Post]
     /// The first post of a receipt for each contract, user and named purchase.
     let receiptPosts: [PostedContract]
+    /// What Apple says of each download of an app.
+    let downloads: [Key: [Assertion]]
+    let downloadPosts: [DownloadPost]
+    /// What notifications say of each token for purchases outside the App Store.
+    let externalPurchaseTokens: [Key: [Assertion]]
     let notifications: [SimulatedNotification]
     let legacyNotifications: [LegacyNotification]
     /// The effects `status_found` that answers bring. Which of them the database records depends on the order: it leaves out what another
@@ -39,6 +44,9 @@ package struct ReferenceModel {
         legacyRenewals = statements.legacyRenewals.compactMapValues { $0.max(by: V1Renewal.older) }
         posts = Post.first(of: statements.posts)
         receiptPosts = PostedContract.first(of: statements.receiptPosts)
+        downloads = statements.downloads
+        downloadPosts = statements.downloadPosts
+        externalPurchaseTokens = statements.externalPurchaseTokens
         notifications = statements.notifications
         legacyNotifications = statements.legacyNotifications
         found = statements.found
@@ -82,6 +90,9 @@ private struct Statements {
     var postedTypes: [Key: [String]] = [:]
     var posts: [Post] = []
     var receiptPosts: [PostedContract] = []
+    var downloads: [Key: [Assertion]] = [:]
+    var downloadPosts: [DownloadPost] = []
+    var externalPurchaseTokens: [Key: [Assertion]] = [:]
     var notifications: [SimulatedNotification] = []
     var legacyNotifications: [LegacyNotification] = []
     var found: Set<String> = []
@@ -93,8 +104,19 @@ private struct Statements {
         case .notification(let notification):
             notifications.append(notification)
             takeRenewal(of: event, notification.status)
+            switch notification.content {
+            case .appData(let download): take(download, of: notification.app)
+            case .externalPurchaseToken(let token):
+                externalPurchaseTokens[Key(notification.app.environment.rawValue, token.externalPurchaseID), default: []].append(
+                    Assertion(of: token, in: notification)
+                )
+            case .data, .summary, .unclaimInfo: break
+            }
         case .post(let post):
             if let user = post.user { posts.append(Post(of: post, by: user, in: event)) }
+        case .appTransaction(let post):
+            take(post.appTransaction, of: post.app)
+            if let user = post.user { downloadPosts.append(DownloadPost(of: post, by: user, in: event)) }
         case .legacy(let notification):
             guard notification.isAccepted else { return }
             legacyNotifications.append(notification)
@@ -118,6 +140,10 @@ private struct Statements {
                 "\(element.app.environment.rawValue) status_found \(charge.originalTransactionID)/\(status)/\(end.millisecondsSince1970)"
             )
         }
+    }
+
+    private mutating func take(_ download: SimulatedAppTransaction, of app: SimulatedApp) {
+        downloads[Key(app.environment.rawValue, download.appTransactionID), default: []].append(Assertion(of: download, app))
     }
 
     private mutating func takeRenewal(of event: LifeEvent, _ status: Status?) {
