@@ -4,19 +4,23 @@ import SQL
 
 /// Steps that are marked `-- concurrently`.
 extension SchemaMigrator {
-    /// Runs the statements of a step ahead of the transaction of the upgrade, as far as the objects of the database permit. ``apply(_:)`` runs
-    /// all of them again.
+    /// Runs the statements of a step ahead of the transaction of the upgrade, as far as the objects of the database permit, and returns those that
+    /// ran. ``apply(_:without:)`` runs the others.
     ///
     /// CREATE INDEX CONCURRENTLY and DROP INDEX CONCURRENTLY block no session, but wait for open transactions, so they run without a lock timeout.
-    func runAhead(_ file: SchemaFile) async throws {
+    func runAhead(_ file: SchemaFile) async throws -> Set<String> {
         let query = try await naming(file) { try await unlessTooEarly(file.name) { try await self.statements(file) } }
-        guard let statements = query else { return }
+        guard let statements = query else { return [] }
+        var done: Set<String> = []
         do {
             try await connection.runScript("SET lock_timeout = 0")
             try await dropInvalid(statements)
-            for statement in statements { try await unlessTooEarly(statement) { try await connection.runScript(statement) } }
+            for statement in statements where try await unlessTooEarly(statement, { try await connection.runScript(statement) }) != nil {
+                done.insert(statement)
+            }
             try await connection.runScript("SET lock_timeout = \(lockTimeout.milliseconds)")
             try await requireValid(statements, of: file)
+            return done
         } catch let error as PostgresError {
             await dropLeftovers(statements)
             throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
@@ -34,7 +38,6 @@ extension SchemaMigrator {
     ]
 
     /// Returns nil where `body` names an object that an earlier step makes: the upgrade runs it after that step.
-    @discardableResult
     private nonisolated(nonsending) func unlessTooEarly<T: Sendable>(_ part: String, _ body: () async throws -> T) async throws -> T? {
         do {
             return try await body()

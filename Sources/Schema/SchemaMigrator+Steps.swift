@@ -29,16 +29,17 @@ extension SchemaMigrator {
             try await requireOwnObjects()
             return SchemaChanges()
         }
-        for step in steps where step.isConcurrent { try await runAhead(step.file) }
+        var ahead: Set<String> = []
+        for step in steps where step.isConcurrent { ahead.formUnion(try await runAhead(step.file)) }
+        let done = ahead
         try await transaction("the upgrade") {
-            // Each claim reads the fence and locks it until its batch has ended. So this lock waits for the batches that run, and the next ones wait
-            // for it: a batch reads views after it has written tables, and this transaction changes tables after it has emptied views.
-            try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE")
+            // Each claim reads the fence and locks it until its batch has ended. So this lock waits for batches of earlier releases.
+            if steps.contains(where: \.isBreaking) { try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE") }
             let grants = try await foreignGrants()
             try await emptyViews()
-            for step in steps where !step.isAfterDefinitions { try await apply(step) }
+            for step in steps where !step.isAfterDefinitions { try await apply(step, without: done) }
             try await define()
-            for step in steps where step.isAfterDefinitions { try await apply(step) }
+            for step in steps where step.isAfterDefinitions { try await apply(step, without: done) }
             try await restore(grants)
             try await requireOwnObjects()
         }
@@ -47,11 +48,13 @@ extension SchemaMigrator {
         return changes
     }
 
-    private func apply(_ step: SchemaStep) async throws {
+    /// - Parameter done: the statements that ran ahead. CREATE INDEX would lock its table against writers, also where it finds the index; and a
+    ///   writer that waits for a view that is emptied holds such a table: a deadlock.
+    private func apply(_ step: SchemaStep, without done: Set<String>) async throws {
         if step.isConcurrent {
-            // Here it makes what was too early ahead of the steps before it, and finds all else.
+            // What was too early ahead of the steps before it.
             let statements = try await naming(step.file) { try await self.statements(step.file) }
-            for statement in statements {
+            for statement in statements where !done.contains(statement) {
                 try await naming(step.file) { try await connection.runScript(statement.replacing(" CONCURRENTLY", with: "")) }
             }
             try await requireValid(statements, of: step.file)

@@ -21,10 +21,12 @@ extension SchemaMigrator {
                 guard let state = cause?.sqlState, [.lockNotAvailable, .deadlockDetected].contains(state) else {
                     throw Self.named(name, error)
                 }
-                let holders = try await lockHolders()
-                let obstacle = state == .deadlockDetected ? "the server ended a deadlock" : "a lock was not free within \(lockTimeout)"
-                guard attempt < Self.attempts else { throw SchemaError(.locked, "\(name): \(obstacle); \(holders)", cause: cause) }
-                logger.notice("\(obstacle), retrying", metadata: ["schema.part": "\(name)", "locks": "\(holders)"])
+                let obstacle =
+                    state == .deadlockDetected
+                    ? "the server ended a deadlock with another transaction"
+                    : "a lock was not free within \(lockTimeout); \(try await lockHolders())"
+                guard attempt < Self.attempts else { throw SchemaError(.locked, "\(name): \(obstacle)", cause: cause) }
+                logger.notice("retrying", metadata: ["schema.part": "\(name)", "locks": "\(obstacle)"])
             }
             var generator = SystemRandomNumberGenerator()
             try await Task.sleep(for: pause.next(using: &generator))

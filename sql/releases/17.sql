@@ -3453,7 +3453,10 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
         WHERE p_has_migrated AND earlier.id <> p_contract
     ), inherited AS MATERIALIZED (
         -- 0. What is claimed of the contracts from which it has migrated: their users owned what has become this one.
-        SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at
+        SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at,
+               k.kind = 'link' AND EXISTS (SELECT FROM appstore.owner_links AS l
+                                           WHERE l.original_transaction_id = before.id AND l.environment = p_environment
+                                             AND l.linked_at = k.effective_at AND l.import_id IS NOT NULL OFFSET 0) AS is_imported
         FROM before CROSS JOIN LATERAL (
             SELECT k.* FROM appstore.ownership_claims AS k
             WHERE k.original_transaction_id = before.id AND k.environment = p_environment AND NOT starts_with(k.source_id, '+') OFFSET 0
@@ -3494,28 +3497,33 @@ CREATE FUNCTION appstore.contract_claims(p_environment appstore.environment, p_c
             FROM (
                 SELECT own.* FROM appstore.token_purchases(p_environment, p_contract) AS own
                 UNION ALL
-                SELECT other.* FROM before CROSS JOIN LATERAL appstore.token_purchases(p_environment, before.id) AS other
+                SELECT other.* FROM before CROSS JOIN LATERAL (
+                    SELECT t.* FROM appstore.token_purchases(p_environment, before.id) AS t OFFSET 0
+                ) AS other
             ) AS t
         ) AS named
         CROSS JOIN LATERAL (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = named.first_token OFFSET 0) AS u
         WHERE named.original_transaction_id = p_contract AND named.first_token IS DISTINCT FROM named.token_before
           AND NOT EXISTS (SELECT FROM later WHERE later.transaction_id = named.transaction_id)
+    ), bought AS (
+        SELECT paid.effective_at FROM paid
+        UNION ALL
+        SELECT inherited.effective_at FROM inherited WHERE inherited.kind IN ('order', 'token')
     ), stated AS (
         SELECT paid.* FROM paid
         UNION ALL
-        SELECT inherited.* FROM inherited
+        SELECT inherited.kind, inherited.source_id, inherited.user_id, inherited.effective_at FROM inherited
+        WHERE NOT (inherited.is_imported AND EXISTS (SELECT FROM bought WHERE bought.effective_at <= inherited.effective_at))
         UNION ALL
         -- 4. link: a command of an operator or the shop that was not taken back; of several at one instant the last. That of an import never
-        --    overrides what was paid with a token before.
+        --    overrides what was paid with a token before, also before a migration.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
            AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
                                   WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
-           AND (l.import_id IS NULL
-                OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at)
-                   AND NOT EXISTS (SELECT FROM inherited WHERE inherited.kind IN ('order', 'token') AND inherited.effective_at <= l.linked_at))
+           AND (l.import_id IS NULL OR NOT EXISTS (SELECT FROM bought WHERE bought.effective_at <= l.linked_at))
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 5. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the
@@ -6294,7 +6302,7 @@ $$;
 ALTER FUNCTION appstore.explain_customer(user_id text, original_transaction_id text, environment appstore.environment, before bigint, max_rows integer) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.explain_customer(user_id text, original_transaction_id text, environment appstore.environment, before bigint, max_rows integer) IS 'Everything that the database knows of a user, or of a contract, in one environment: entitlements, orders, contracts that are or were the user''s or that the user posted, downloads of apps, what of these is unmatched, posts of the user that wait or were refused, and the timelines, oldest first; members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts; with before, the entries before that place. null for an unknown user or purchase.';
+COMMENT ON FUNCTION appstore.explain_customer(user_id text, original_transaction_id text, environment appstore.environment, before bigint, max_rows integer) IS 'Everything that the database knows of a user, or of a contract and those from or to which it has migrated, in one environment: entitlements, orders, contracts that are or were the user''s or that the user posted, downloads of apps, what of these is unmatched, posts of the user that wait or were refused, and the timelines, oldest first; members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts; with before, the entries before that place. null for an unknown user or purchase.';
 
 
 
@@ -14573,7 +14581,7 @@ $$;
 ALTER FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text) OWNER TO appstore_owner;
 
 
-COMMENT ON FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text) IS 'Takes back all links of a contract, as if link_owner had not been called for it, and returns its owner then: that of an order or a post, or null. It fails with no_data_found when no link is in force. Where it fails with 40P01 or 55P03, call it again.';
+COMMENT ON FUNCTION appstore.unlink_owner(environment appstore.environment, original_transaction_id text, note text) IS 'Takes back all links of a contract, as if link_owner had not been called for it, and returns its owner then: that of an order, a post or a link of the contract before a migration, or null. It fails with no_data_found when no link is in force. Where it fails with 40P01 or 55P03, call it again.';
 
 
 
@@ -16755,7 +16763,11 @@ CREATE VIEW appstore.orders AS
             NULL::timestamp with time zone AS ordered_at,
             ( SELECT
                         CASE
-                            WHEN ((s.revocation_date IS NULL) OR (s.revocation_type <> ALL (ARRAY['REFUND_FULL'::text, 'REFUND_PRORATED'::text])) OR ((seats.parts > 1) AND (NOT seats.are_revoked))) THEN
+                            WHEN (
+                            CASE
+                                WHEN (seats.parts > 1) THEN (NOT seats.are_revoked)
+                                ELSE (s.revocation_date IS NULL)
+                            END OR (s.revocation_type <> ALL (ARRAY['REFUND_FULL'::text, 'REFUND_PRORATED'::text]))) THEN
                             CASE
                                 WHEN (seats.revoked > 0) THEN 'partly_refunded'::text
                                 ELSE 'paid'::text
@@ -21994,7 +22006,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/active_at', '\
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/affected_rows', '\x0f0424bb79bf2e867c3dedbe0af6240c10ae0f27362c28b65aa8423e849e339a', '{"ROUTINE appstore.affected_rows(appstore.environment,text[],text[],uuid[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apples_values', '\x5e355040801817a35601cf90d9a3ed6f2ecd462d88cb01484e6b7903195fcda8', '{"ROUTINE appstore.is_purchase(text)","ROUTINE appstore.is_refund(text)","ROUTINE appstore.is_subscription(text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/apply_facts', '\x9100d6dc6e231bbb9765b3c11a861d83432ffd57a80bd2c7ffd3e9660b60f88c', '{"ROUTINE appstore.apply_facts(appstore.environment,text[],text[],text[],text[],text[],uuid[],uuid[],text[],text[],bigint[],timestamp with time zone[],text[],text[],text[],text[],timestamp with time zone[],text[],jsonb[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x6f7b49d0f748a6df3cf11de75ace36d3ccd5587ae093e4578a97a983d4a6f77b', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.token_purchases(appstore.environment,text)","ROUTINE appstore.contract_claims(appstore.environment,text,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/contract_claims', '\x86e89565dda9547524f49abca2856fda275fc82b23220586f763f46f085f89e0', '{"ROUTINE appstore.is_copy(appstore.environment,text,text,uuid,boolean,text)","ROUTINE appstore.token_purchases(appstore.environment,text)","ROUTINE appstore.contract_claims(appstore.environment,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_claims', '\x0e59fd5477cf8e438e8bdb072eed54d6daa6cb2a93037265a44d74af99839528', '{"ROUTINE appstore.derive_claims(appstore.environment,text[],text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_conflicts', '\xd6334d8512f3c513b7b63a50e711a33e705ee9a88be5afeae834e5def04b059f', '{"ROUTINE appstore.derive_conflicts(appstore.environment,text[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/derive_contracts', '\x46f33b62f9edcae6806f865567bf1478ca88531dc0cd0805aab709df91c0c0b9', '{"ROUTINE appstore.derive_contracts(appstore.environment,text[])"}');
@@ -22024,7 +22036,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/maintenance/storage_s
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/contracts_of', '\xbd268f50892f01141b15f8ed64bd99607c5546d3e648d17152f185bf4e9b449d', '{"ROUTINE appstore.contracts_of(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/discard_event', '\x28d091db6431c2d5d0c5f6cec389e84f780086745f34a894a74678ce5ec6aa78', '{"ROUTINE appstore.discard_event(bigint,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain', '\xe08b53fe74ffe9462e4cbc5472683d3e379e575e136dc9edc52016cdcf7a56a5', '{"ROUTINE appstore.explain(bigint,text,text[],text[],uuid,uuid[])"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x6659846283d293e8775294d6db06e20c5b9c4594e9ef1a9d05bd59341643c71d', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/operations/explain_customer', '\x1205f15c07f23559d6778f38856e0bc0c1bd4b25c517a7090efca2fa34cc97c0', '{"ROUTINE appstore.explain_customer(text,text,appstore.environment,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/external_purchase_token_statistics', '\xcc03d1c4ed7743752c5cf91ade4c8b1804997b1281e5eb2dc97acac924f3f46f', '{"ROUTINE appstore.external_purchase_token_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_events', '\xc4ddc664934d1b745d56cd1a511ab15c4d4432b894123e36ef28cba0a5dd63f7', '{"ROUTINE appstore.find_events(appstore.repair_filter,text,text,uuid,boolean,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,integer)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/operations/find_outcomes', '\xf27df148586073e4b2e0aaff6eb7a9ad644a23805d1c1eb693d8a476e4d97e73', '{"ROUTINE appstore.matches_filter(appstore.outcomes,appstore.repair_filter)","ROUTINE appstore.find_outcomes(appstore.repair_filter,text,text,boolean,timestamp with time zone,bigint,timestamp with time zone,bigint,bigint,bigint)"}');
@@ -22074,7 +22086,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/shop/authorize', '\x4
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/check_argument', '\x7204ea63fb29cf0e5aa721aa027b74aff0bfd8d3c19aa99602d0db17508296ff', '{"ROUTINE appstore.check_argument(boolean,text,text)","ROUTINE appstore.check_environment(appstore.environment)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/create_order', '\x65509859eb8b8eeb44ef8f0bcf37ed4f31a28d12a3b32ed2db8c016ce543c6cf', '{"ROUTINE appstore.demand_read_committed()","ROUTINE appstore.lock_for_order(uuid)","ROUTINE appstore.create_order(text,text,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/entitlements_at', '\xdc8618417ac60772ef811bc0c18ce109c2be74582c23fea32c94ee818b9b93fe', '{"ROUTINE appstore.entitlements_at(timestamp with time zone)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\x92a348554d3937e9314ea50a7cdae1b827be3fb60634169439e14541b33fa704', '{"ROUTINE appstore.is_known_purchase(appstore.environment,text,text[])","ROUTINE appstore.lock_for_link(appstore.environment,text)","ROUTINE appstore.record_owner_link(appstore.environment,text,text,timestamp with time zone,text,text,integer)","ROUTINE appstore.link_owner(appstore.environment,text,text,text)","ROUTINE appstore.unlink_owner(appstore.environment,text,text)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/shop/link_owner', '\xd8b6b6a07447a4895625576877b8b245ded6cfaa2cd7af632033cc692ec22ad5', '{"ROUTINE appstore.is_known_purchase(appstore.environment,text,text[])","ROUTINE appstore.lock_for_link(appstore.environment,text)","ROUTINE appstore.record_owner_link(appstore.environment,text,text,timestamp with time zone,text,text,integer)","ROUTINE appstore.link_owner(appstore.environment,text,text,text)","ROUTINE appstore.unlink_owner(appstore.environment,text,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/shop/set_user_token', '\xfcfd963f5a15bbac78b7dc6ab3149d5d4a6eb46e392736cf495d6bc6b9fd987d', '{"ROUTINE appstore.record_user_token(uuid,text,text)","ROUTINE appstore.set_user_token(uuid,text)","ROUTINE appstore.api_set_user_token(bytea,uuid,text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoint_statistics', '\x621a4df4a61c306758d47c203986c3af5d53b4c0016feb9dc0ea5370ff814ae8', '{"ROUTINE appstore.endpoint_statistics()","ROUTINE appstore.consumer_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/webhooks/endpoints', '\x228e7f5b9d7a2502ee657556ec7875c7c13844a79a8edb32a7570319a2fffe98', '{"ROUTINE appstore.make_endpoint(text,text,text,text[],text[],appstore.environment[],boolean,boolean,integer,integer,integer)","ROUTINE appstore.change_endpoint(text,jsonb)","ROUTINE appstore.pause_endpoint(text,text)","ROUTINE appstore.resume_endpoint(text,bigint)","ROUTINE appstore.remove_endpoint(text)","ROUTINE appstore.rotate_endpoint_secret(text)","ROUTINE appstore.test_endpoint(text)","ROUTINE appstore.locked_endpoint(text)","ROUTINE appstore.endpoint_named(text)","ROUTINE appstore.check_endpoint(appstore.endpoints)","ROUTINE appstore.wants_raw(appstore.endpoints)","ROUTINE appstore.lock_feed_switch(appstore.endpoints)","ROUTINE appstore.set_wants_raw()","ROUTINE appstore.audit_endpoint(text,text,text,jsonb)"}');
@@ -22098,7 +22110,7 @@ INSERT INTO appstore.schema_definitions VALUES ('views/import_misses', '\x7ea067
 INSERT INTO appstore.schema_definitions VALUES ('views/import_status', '\x992db686d08fcad0bfad2d26c71d8a4c0b2a9d5bce3449dc1005907807fa1c9c', '{"VIEW appstore.import_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_partitions', '\xc772d654bc1f0f8307e8b15f9ad9d58d1f4aeec2e0c220606c55bfe36dfe9f84', '{"VIEW appstore.inbox_partitions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_status', '\xdeb06b82505dc07887142a62eaa16a1bbf4c81685e0c72e0e21d0db89977a7ee', '{"VIEW appstore.inbox_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\xcefb79a7632543dccc808ae142e92925c999df670835f9424e38bd6f2a0393d7', '{"VIEW appstore.orders"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\x94f50c2eca7292b805bc777d37f3e76730e5c4b50ce2260cfe2eff9cc992d3ef', '{"VIEW appstore.orders"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/consumption_requests', '\xa02883f762cb436266b2184c82684565ac80ebece26b1a931f9e9a22ed66e63d', '{"VIEW appstore.consumption_requests"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\x184e0a9e6a805022e68620dc092f21dcd83e0f8f4ec284c73d811ed3e4fd80d8', '{"VIEW appstore.order_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\xf1901f032007b541f2e50d8aae5cbe2a08a6a8ff288f6c032cc5467de923caa9', '{"VIEW appstore.user_orders"}');
@@ -22117,7 +22129,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\xe189bca67537c95ff7c
 
 
 
-INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 16:01:34.870757+00');
+INSERT INTO appstore.schema_history VALUES (17, 'tables', false, '2026-11-30 16:25:28.882675+00');
 
 
 

@@ -20,8 +20,8 @@ FROM (
     -- A purchase that no token pays has an order of its own. Its first transaction represents it, as in appstore.purchase.
     SELECT t.environment, t.period_no AS order_no, NULL::text AS user_id, NULL::text AS product_id, NULL::text AS bundle_id,
            NULL::timestamptz AS ordered_at,
-           (SELECT CASE WHEN s.revocation_date IS NULL OR s.revocation_type NOT IN ('REFUND_FULL', 'REFUND_PRORATED')
-                             OR seats.parts > 1 AND NOT seats.are_revoked
+           (SELECT CASE WHEN CASE WHEN seats.parts > 1 THEN NOT seats.are_revoked ELSE s.revocation_date IS NULL END
+                             OR s.revocation_type NOT IN ('REFUND_FULL', 'REFUND_PRORATED')
                             THEN CASE WHEN seats.revoked > 0 THEN 'partly_refunded' ELSE 'paid' END
                         WHEN s.revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
             FROM appstore.transactions AS s

@@ -26,7 +26,10 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         WHERE p_has_migrated AND earlier.id <> p_contract
     ), inherited AS MATERIALIZED (
         -- 0. What is claimed of the contracts from which it has migrated: their users owned what has become this one.
-        SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at
+        SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at,
+               k.kind = 'link' AND EXISTS (SELECT FROM appstore.owner_links AS l
+                                           WHERE l.original_transaction_id = before.id AND l.environment = p_environment
+                                             AND l.linked_at = k.effective_at AND l.import_id IS NOT NULL OFFSET 0) AS is_imported
         FROM before CROSS JOIN LATERAL (
             SELECT k.* FROM appstore.ownership_claims AS k
             WHERE k.original_transaction_id = before.id AND k.environment = p_environment AND NOT starts_with(k.source_id, '+') OFFSET 0
@@ -67,28 +70,33 @@ LANGUAGE sql STABLE ROWS 1 AS $$
             FROM (
                 SELECT own.* FROM appstore.token_purchases(p_environment, p_contract) AS own
                 UNION ALL
-                SELECT other.* FROM before CROSS JOIN LATERAL appstore.token_purchases(p_environment, before.id) AS other
+                SELECT other.* FROM before CROSS JOIN LATERAL (
+                    SELECT t.* FROM appstore.token_purchases(p_environment, before.id) AS t OFFSET 0
+                ) AS other
             ) AS t
         ) AS named
         CROSS JOIN LATERAL (SELECT u.user_id FROM appstore.user_tokens AS u WHERE u.token = named.first_token OFFSET 0) AS u
         WHERE named.original_transaction_id = p_contract AND named.first_token IS DISTINCT FROM named.token_before
           AND NOT EXISTS (SELECT FROM later WHERE later.transaction_id = named.transaction_id)
+    ), bought AS (
+        SELECT paid.effective_at FROM paid
+        UNION ALL
+        SELECT inherited.effective_at FROM inherited WHERE inherited.kind IN ('order', 'token')
     ), stated AS (
         SELECT paid.* FROM paid
         UNION ALL
-        SELECT inherited.* FROM inherited
+        SELECT inherited.kind, inherited.source_id, inherited.user_id, inherited.effective_at FROM inherited
+        WHERE NOT (inherited.is_imported AND EXISTS (SELECT FROM bought WHERE bought.effective_at <= inherited.effective_at))
         UNION ALL
         -- 4. link: a command of an operator or the shop that was not taken back; of several at one instant the last. That of an import never
-        --    overrides what was paid with a token before.
+        --    overrides what was paid with a token before, also before a migration.
         (SELECT DISTINCT ON (l.linked_at) 'link'::appstore.claim_kind, lpad((extract(epoch FROM l.linked_at) * 1000000)::bigint::text, 20, '0'),
                 l.user_id, l.linked_at
          FROM appstore.owner_links AS l
          WHERE l.environment = p_environment AND l.original_transaction_id = p_contract AND l.user_id IS NOT NULL
            AND l.linked_at > ALL (SELECT back.linked_at FROM appstore.owner_links AS back
                                   WHERE back.environment = p_environment AND back.original_transaction_id = p_contract AND back.user_id IS NULL)
-           AND (l.import_id IS NULL
-                OR NOT EXISTS (SELECT FROM paid WHERE paid.effective_at <= l.linked_at)
-                   AND NOT EXISTS (SELECT FROM inherited WHERE inherited.kind IN ('order', 'token') AND inherited.effective_at <= l.linked_at))
+           AND (l.import_id IS NULL OR NOT EXISTS (SELECT FROM bought WHERE bought.effective_at <= l.linked_at))
          ORDER BY l.linked_at, l.link_id DESC)
         UNION ALL
         -- 5. receipt: an app posted a receipt soon after a purchase and named it as just made, before any other post did. The claim moves the

@@ -147,7 +147,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.explain_customer IS
-    'Everything that the database knows of a user, or of a contract, in one environment: entitlements, orders, contracts that are or were the '
+    'Everything that the database knows of a user, or of a contract and those from or to which it has migrated, in one environment: entitlements, orders, contracts that are or were the '
     'user''s or that the user posted, downloads of apps, what of these is unmatched, posts of the user that wait or were refused, and the timelines, oldest first; '
     'members that have nothing to say are absent. Of orders, posts and entries of the timeline the latest max_rows, of at most 100 contracts; with '
     'before, the entries before that place. null for an unknown user or purchase.';

@@ -106,5 +106,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION appstore.unlink_owner IS
-    'Takes back all links of a contract, as if link_owner had not been called for it, and returns its owner then: that of an order or a post, or '
-    'null. It fails with no_data_found when no link is in force. Where it fails with 40P01 or 55P03, call it again.';
+    'Takes back all links of a contract, as if link_owner had not been called for it, and returns its owner then: that of an order, a post or a '
+    'link of the contract before a migration, or null. It fails with no_data_found when no link is in force. Where it fails with 40P01 or 55P03, call it again.';

@@ -100,6 +100,19 @@ struct MigrationTests {
         }
     }
 
+    @Test func `an import's line about the contract before overrides nothing that was paid by then`() async throws {
+        try await WorkerScene.with { scene in
+            let token = try #require(UUID(uuidString: "7b1c0d4e-6f2a-4c5b-8d3e-9a0b1c2d3e4f"))
+            try await scene.run("SELECT appstore.set_user_token(\(token), 'berta')")
+            try await scene.notify(.subscribed, .initialBuy, of: Self.bought)
+            try await scene.notify(.migration, of: Self.migrated.with { $0.transaction.appAccountToken = token })
+            try await scene.run(
+                "SELECT appstore.record_owner_link('Production', '1000', 'anna', now(), 'tests', NULL, import_id => 1)"
+            )
+            #expect(try await owners(scene) == ["1000 anna", "2000 berta"])
+        }
+    }
+
     @Test func `a worker that waits for the contract before loses no owner`() async throws {
         try await WorkerScene.with { scene in
             try await scene.post(Self.bought, by: "anna")
