@@ -15,7 +15,7 @@ extension Mutation {
         ),
         Mutation(
             "seats that were added count beside the first ones",
-            .function("purchase", "OR appstore.is_part(t) AND row_number()", becomes: "OR false AND row_number()")
+            .function("purchase", "OR appstore.is_part(t) AND t.purchase_date <>", becomes: "OR false AND t.purchase_date <>")
         ),
         Mutation(
             "a purchase of several parts is revoked when the last of them is",
