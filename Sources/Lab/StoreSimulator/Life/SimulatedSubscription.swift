@@ -135,7 +135,7 @@ package struct SimulatedSubscription: Hashable, Sendable {
     }
 
     /// Whether another period will be charged. In a commitment that the customer has cancelled, all months are: autoRenewStatus stays 1.
-    var willRenew: Bool { autoRenews && !(terms.commitment.map { !$0.renews && $0.isInLastMonth } ?? false) }
+    package var willRenew: Bool { autoRenews && !(terms.commitment.map { !$0.renews && $0.isInLastMonth } ?? false) }
 
     /// Whether the customer has not unsubscribed.
     package var isSetToRenew: Bool { autoRenews && terms.commitment?.renews ?? true }

@@ -61,7 +61,7 @@ extension HistoryGenerator {
     mutating func billingFailure(_ life: inout CustomerLife) throws -> SimulatedNotification? {
         guard let subscription = life.subscription else { return nil }
         switch subscription.phase {
-        case .active where subscription.autoRenews && !subscription.awaitsConsent && oneIn(6):
+        case .active where subscription.willRenew && !subscription.awaitsConsent && oneIn(6):
             return try life.failToRenew(withGracePeriod: true)
         case .gracePeriod where subscription.current.isRefundable && oneIn(2):
             return try life.refund()
