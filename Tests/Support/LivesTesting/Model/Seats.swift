@@ -43,9 +43,9 @@ struct GroupSeats {
     var added: Int64 = 0
     var revoked: Int64 = 0
 
-    /// Nil unless the purchase is for seats of a group.
+    /// Nil unless the purchase is for seats of a group: one of what counts together says so, where a receipt says nothing of groups.
     init?(_ current: Purchase, among charges: [Charge]) {
-        guard current.first.isPurchased, current.first.isOfGroup, let end = current.expiresDate else { return nil }
+        guard current.first.isPurchased, current.parts.contains(where: \.isOfGroup), let end = current.expiresDate else { return nil }
         let others = charges.filter { charge in
             charge.isPurchased && charge.id != current.first.id && charge.product == current.product
                 && charge.state.text("isUpgraded") != "true"
