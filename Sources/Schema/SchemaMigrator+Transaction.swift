@@ -26,7 +26,7 @@ extension SchemaMigrator {
                     ? "the server ended a deadlock with another transaction"
                     : "a lock was not free within \(lockTimeout); \(try await lockHolders())"
                 guard attempt < Self.attempts else { throw SchemaError(.locked, "\(name): \(obstacle)", cause: cause) }
-                logger.notice("retrying", metadata: ["schema.part": "\(name)", "locks": "\(obstacle)"])
+                logger.notice("trying again: \(obstacle)", metadata: ["schema.part": "\(name)"])
             }
             var generator = SystemRandomNumberGenerator()
             try await Task.sleep(for: pause.next(using: &generator))

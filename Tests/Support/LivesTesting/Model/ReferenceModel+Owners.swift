@@ -125,7 +125,7 @@ extension ReferenceModel {
             post.contract == charge.key && post.named == charge.id && post.receivedAt <= charge.purchaseDate + Self.postingWindow
         }
         guard let first = posts.min(by: PostedContract.isEarlier), charge.firstToken == nil, !isCopy(charge),
-            charge.constant.text("transactionReason") != "RENEWAL"
+            charge.lasting("transactionReason") != "RENEWAL"
         else { return nil }
         let isRenewal = charges.contains { other in
             other.key == charge.key && other.id != charge.id && other.expiresDate.map { $0 / 1000 == charge.purchaseDate / 1000 } ?? false
