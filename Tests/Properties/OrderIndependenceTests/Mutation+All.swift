@@ -84,16 +84,17 @@ extension Mutation {
             .function("apply_facts", "t.purchase_date > m.current_period_start AS is_new", becomes: "true AS is_new")
         ),
         Mutation(
-            "an event that pays an order again is not plain",
-            .function("apply_facts", "AND o.status = 'paid'", becomes: "")
-        ),
-        Mutation(
             "a charge before the first one is not plain",
             .function("apply_facts", "AND t.purchase_date >= m.started_at", becomes: "")
         ),
         Mutation(
             "a purchase with another transaction is not plain",
-            .function("apply_facts", "o.transaction_id <> c.transaction_id", becomes: "false")
+            .function("apply_facts", "o.transaction_id <> c.transaction_id", becomes: "false"),
+            decidedBy: [
+                10787, 10789, 10791, 10793, 10794, 10795, 10798, 10806, 10807, 10810, 10812, 10813, 10814, 10815, 10817, 10819, 10820,
+                10821, 10822, 10832, 10842, 10847, 10850, 10851, 10854, 10855, 10858, 10867, 10876, 10879, 10884, 10886, 10889, 10890,
+                10891, 10892, 10898, 10899, 10901, 10904, 10906, 10908, 10910, 10914, 10916, 10920, 10922, 10927, 10931, 10932,
+            ]
         ),
     ]
 

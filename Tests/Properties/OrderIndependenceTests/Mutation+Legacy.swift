@@ -45,10 +45,6 @@ extension Mutation {
             "a statement without a type does not remove a type stated earlier",
             .trigger("IF new.known ? 'product_type' THEN new.product_type := NULL; END IF")
         ),
-        Mutation(
-            "of two earlier statements with a member the newer one counts",
-            .function("join_constants", ">= ((v_own_version ->> 0)::bigint", becomes: "< ((v_own_version ->> 0)::bigint")
-        ),
         Mutation("a posted type counts beside Apple's answer", .insertion("posted_types", "RETURN NULL")),
         Mutation(
             "a receipt without ownership does not remove an ownership stated earlier",

@@ -11,7 +11,6 @@ extension Mutation {
             "the newest statement about any transaction of a purchase decides",
             .function("purchase", "greatest(t.signed_date, t.receipt_date) DESC", becomes: "greatest(t.signed_date, t.receipt_date)")
         ),
-        Mutation("a copy claims nothing", .function("is_copy", "p_transaction_id <> p_contract", becomes: "false")),
         Mutation(
             "a post of an unowned purchase claims it whatever its age",
             .function("contract_claims", "charge.is_purchased OR fresh.is_fresh", becomes: "fresh.is_fresh")

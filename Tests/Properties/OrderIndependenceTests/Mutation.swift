@@ -27,9 +27,11 @@ struct Mutation: Sendable, CustomTestStringConvertible {
     /// The rule as it should be.
     let rule: String
     let change: Change
+    /// Histories of the fixed seed that decide the rule, where the first 3,000 do not. A change of the generator may need others.
+    let histories: [Int]
 
-    init(_ rule: String, _ change: Change) {
-        (self.rule, self.change) = (rule, change)
+    init(_ rule: String, _ change: Change, decidedBy histories: [Int] = []) {
+        (self.rule, self.change, self.histories) = (rule, change, histories)
     }
 
     var testDescription: String { rule }

@@ -45,6 +45,16 @@ struct RestoredPurchaseTests {
         }
     }
 
+    /// An app names what it restored as just bought. The purchase itself is not known.
+    @Test func `a copy claims the product from the post on, and not from a purchase`() async throws {
+        try await WorkerScene.with { scene in
+            let bought = Sale("lifetime", .nonConsumable, "1000", onDay: -2)
+            try await scene.postReceipt([bought.copy("2000", onDay: -1)], by: "berta", naming: "2000", onDay: -0.5)
+            let claims = try await scene.database.lines("SELECT concat_ws(' ', kind, user_id) FROM appstore.ownership_claims")
+            #expect(claims == ["restored berta"])
+        }
+    }
+
     @Test(arguments: [ProductType.nonConsumable, .nonRenewingSubscription, ProductType(rawValue: "Seat"), .consumable])
     func `only of consumables each transaction is a purchase`(type: ProductType) async throws {
         try await WorkerScene.with { scene in
