@@ -100,4 +100,18 @@ struct RepeatedRefundTests {
             #expect(told.filter { $0 == "effect.refunded" }.count == 1 && told.filter { $0 == "effect.refund_reversed" }.count == 1)
         }
     }
+
+    @Test func `the reversal of an earlier period's refund pays its order again, while the contract goes on`() async throws {
+        try await WorkerScene.with { scene in
+            let no = try await scene.order("pro.monthly", by: "anna")
+            let again = Sale("2000", of: "1000", onDay: -50).with { $0.transaction.appAccountToken = no }
+            for sale in [Sale("1000", onDay: -85), again, Sale("3000", of: "1000", onDay: -15)] {
+                try await scene.notify(.subscribed, of: sale)
+            }
+            try await scene.notify(.refund, of: again.refunded(onDay: -10))
+            #expect(try await scene.orders() == ["1000 anna paid", "2000 anna refunded", "3000 anna paid"])
+            try await scene.notify(.refundReversed, of: again.signed(onDay: -5))
+            #expect(try await scene.orders() == ["1000 anna paid", "2000 anna paid", "3000 anna paid"])
+        }
+    }
 }
