@@ -528,7 +528,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", serviceLifecycle,
+                "Console", "HTTPServing", "HTTPServingTesting", "InboxTesting", "Postgres", "PostgresTesting", "StrictJSON",
+                serviceLifecycle,
             ],
             path: "Tests/Integration/ConsoleTests"
         ),
