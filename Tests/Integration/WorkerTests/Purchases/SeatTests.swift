@@ -120,7 +120,8 @@ struct SeatTests {
             try await scene.post(Self.group.added().signed(onDay: -2.9), by: "anna")
             try await scene.post(addition, by: "anna")
             try await scene.notify(.refund, of: Self.group.added().refunded(onDay: -0.1).with { $0.status = .active })
-            #expect(try await scene.revenue(daysAgo: 1) == ["1 27.93"])
+            // The refund may be of yesterday, if it is early in the day.
+            #expect(try await scene.revenue(daysAgo: 2) == ["1 27.93"])
             #expect(try await scene.revenue() == ["1 7.98"])
             #expect(try await scene.moved() == ["1 0 0"])
             #expect(try await scene.refunds() == ["2 1 7.98"])
