@@ -155,7 +155,8 @@ GRANT EXECUTE ON FUNCTION appstore.awaits_renewal, appstore.active_until, appsto
 GRANT EXECUTE ON FUNCTION appstore.is_refund TO appstore_worker, appstore_viewer, appstore_operator, appstore_backend;
 
 -- What appstore.unmatched and a statement of the worker call.
-GRANT EXECUTE ON FUNCTION appstore.paid_status, appstore.period_user, appstore.order_user TO appstore_worker, appstore_viewer, appstore_operator;
+GRANT EXECUTE ON FUNCTION appstore.paid_status, appstore.paid_period, appstore.purchase, appstore.is_part, appstore.revoked_seats,
+    appstore.whole_number, appstore.period_user, appstore.order_user TO appstore_worker, appstore_viewer, appstore_operator;
 
 -- What the views and functions about owners call.
 GRANT EXECUTE ON FUNCTION appstore.is_forgotten, appstore.owner_of

@@ -20,35 +20,52 @@ FROM (
     -- A purchase that no token pays has an order of its own. Its first transaction represents it, as in appstore.purchase.
     SELECT t.environment, t.period_no AS order_no, NULL::text AS user_id, NULL::text AS product_id, NULL::text AS bundle_id,
            NULL::timestamptz AS ordered_at,
-           (SELECT CASE WHEN CASE WHEN seats.parts > 1 THEN NOT seats.are_revoked ELSE s.revocation_date IS NULL END
-                             OR s.revocation_type NOT IN ('REFUND_FULL', 'REFUND_PRORATED')
-                            THEN CASE WHEN seats.revoked > 0 THEN 'partly_refunded' ELSE 'paid' END
-                        WHEN s.revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END
-            FROM appstore.transactions AS s
-            WHERE s.period_no = t.period_no AND s.environment = t.environment AND s.is_purchased
-            ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC, s.transaction_id DESC
-            LIMIT 1) AS status,
+           CASE WHEN NOT whole.is_revoked OR whole.revocation_type NOT IN ('REFUND_FULL', 'REFUND_PRORATED')
+                    THEN CASE WHEN whole.revoked_seats > 0 THEN 'partly_refunded' ELSE 'paid' END
+                WHEN whole.revocation_percentage < 100000 THEN 'partly_refunded' ELSE 'refunded' END AS status,
            NULL::text AS reason, t.period_no, t.transaction_id, t.original_transaction_id, t.web_order_line_item_id,
            t.product_id AS paid_product_id, t.bundle_id AS paid_bundle_id, t.purchase_date AS paid_at,
-           coalesce(seats.quantity, t.quantity) AS quantity, coalesce(seats.price, t.price) AS price, t.currency
+           whole.quantity, whole.price, t.currency
     FROM appstore.transactions AS t
     LEFT JOIN LATERAL (
-        -- Seats that were added in the period count together, as in appstore.purchase.
-        SELECT CASE WHEN sum(s.quantity) > 2147483647 THEN 2147483647 ELSE sum(s.quantity) END::integer AS quantity,
-               CASE WHEN sum(s.price) > 9223372036854775807 THEN 9223372036854775807 ELSE sum(s.price) END::bigint AS price,
-               count(*) AS parts, bool_and(s.is_revoked) AS are_revoked, sum(s.revoked) AS revoked
+        -- Its parts and their state, as in appstore.purchase.
+        SELECT CASE WHEN sum(s.quantity) FILTER (WHERE s.counts) > 2147483647 THEN 2147483647
+                    ELSE sum(s.quantity) FILTER (WHERE s.counts) END::integer AS quantity,
+               CASE WHEN sum(s.price) FILTER (WHERE s.counts) > 9223372036854775807 THEN 9223372036854775807
+                    ELSE sum(s.price) FILTER (WHERE s.counts) END::bigint AS price,
+               bool_and(s.revocation_date IS NOT NULL) AS is_revoked, sum(s.revoked_seats) FILTER (WHERE s.counts) AS revoked_seats,
+               max(s.revocation_type) FILTER (WHERE s.is_newest) AS revocation_type,
+               max(s.revocation_percentage) FILTER (WHERE s.is_newest) AS revocation_percentage
         FROM (
-            SELECT DISTINCT ON (s.purchase_date) s.quantity, s.price, s.revocation_date IS NOT NULL AS is_revoked,
+            SELECT s.quantity, s.price, s.counts, s.is_newest, s.revocation_date, s.revocation_type, s.revocation_percentage,
                    CASE WHEN s.multi_seat_info IS NULL THEN 0
                         WHEN s.revocation_date IS NOT NULL AND coalesce(s.revocation_type, 'REFUND_FULL') IN ('REFUND_FULL', 'REFUND_PRORATED')
                         THEN s.quantity
-                        ELSE least(greatest((s.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), s.quantity) END AS revoked
-            FROM appstore.transactions AS s
-            WHERE t.is_subscription AND s.period_no = t.period_no AND s.environment = t.environment AND s.is_purchased
-              AND (s.transaction_id = t.transaction_id OR s.additional_transaction_reason IS NOT NULL)
-            ORDER BY s.purchase_date, length(s.transaction_id), s.transaction_id
+                        ELSE least(greatest((s.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), s.quantity) END AS revoked_seats
+            FROM (
+                SELECT s.quantity, s.price, s.multi_seat_info,
+                       first_value(s.revocation_date) OVER state AS revocation_date,
+                       first_value(s.revocation_type) OVER state AS revocation_type,
+                       first_value(s.revocation_percentage) OVER state AS revocation_percentage,
+                       row_number() OVER (PARTITION BY s.added_at
+                                          ORDER BY s.added_at IS NOT NULL AND s.additional_transaction_reason IS NULL,
+                                                   length(s.transaction_id), s.transaction_id) = 1 AS counts,
+                       row_number() OVER (ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL,
+                                                   length(s.transaction_id) DESC, s.transaction_id DESC) = 1 AS is_newest
+                FROM (
+                    SELECT s.*,
+                           CASE WHEN s.purchase_date = ANY (array_agg(s.purchase_date)
+                                                                FILTER (WHERE s.additional_transaction_reason IS NOT NULL) OVER ())
+                                     AND s.purchase_date <> t.purchase_date THEN s.purchase_date END AS added_at
+                    FROM appstore.transactions AS s
+                    WHERE s.period_no = t.period_no AND s.environment = t.environment AND s.is_purchased
+                ) AS s
+                WINDOW state AS (PARTITION BY s.added_at
+                                 ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL,
+                                          length(s.transaction_id) DESC, s.transaction_id DESC)
+            ) AS s
         ) AS s
-    ) AS seats ON true
+    ) AS whole ON true
     WHERE t.order_no = t.period_no AND t.is_purchased AND NOT t.is_later_copy
 ) AS o;
 COMMENT ON VIEW appstore.orders IS

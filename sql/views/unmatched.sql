@@ -18,17 +18,12 @@ FROM appstore.contracts AS m -- in the order of an index, so that a LIMIT ends i
 CROSS JOIN LATERAL (
     SELECT p.*, count(*) OVER () AS periods
     FROM (
-        -- As appstore.purchase, for all purchases of the contract at once.
-        SELECT t.transaction_id, t.order_no, t.period_no, t.first_token, t.product_id, t.bundle_id, t.purchase_date, t.is_later_copy,
-               first_value(appstore.paid_status(t.revocation_date, t.revocation_type, t.revocation_percentage, 0)) OVER newest AS status,
-               bool_or(t.additional_transaction_reason IS NOT NULL AND t.revocation_date IS NULL) OVER (PARTITION BY t.period_no) AS has_rest
+        SELECT t.transaction_id, t.order_no, t.period_no, t.first_token, t.product_id, t.bundle_id, t.purchase_date
         FROM appstore.transactions AS t
+        CROSS JOIN LATERAL appstore.paid_period(m.environment, t.period_no) AS paid
         WHERE t.original_transaction_id = m.original_transaction_id AND t.environment = m.environment AND t.is_purchased
-        WINDOW newest AS (PARTITION BY t.period_no
-                          ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
-                                   t.transaction_id DESC)
+          AND NOT t.is_later_copy AND paid.status <> 'refunded'
     ) AS p
-    WHERE NOT p.is_later_copy AND (p.status <> 'refunded' OR p.has_rest)
     ORDER BY p.order_no = p.period_no, p.purchase_date, length(p.transaction_id), p.transaction_id LIMIT 1
 ) AS u
 LEFT JOIN LATERAL (
@@ -54,16 +49,8 @@ CROSS JOIN LATERAL (
         AS user_id
     WHERE given.user_id <> n.user_id OFFSET 0
 ) AS owner
-CROSS JOIN LATERAL (
-    -- The state of the purchase, as above.
-    SELECT (array_agg(appstore.paid_status(s.revocation_date, s.revocation_type, s.revocation_percentage, 0)
-                      ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC,
-                               s.transaction_id DESC))[1] AS status,
-           bool_or(s.additional_transaction_reason IS NOT NULL AND s.revocation_date IS NULL) AS has_rest
-    FROM appstore.transactions AS s
-    WHERE s.period_no = t.period_no AND s.environment = n.environment AND s.is_purchased AND owner.user_id <> n.user_id
-) AS paid
-WHERE n.reason IS NOT NULL AND t.order_no IS NOT NULL AND (paid.status <> 'refunded' OR paid.has_rest)
+CROSS JOIN LATERAL appstore.paid_period(n.environment, t.period_no) AS paid
+WHERE n.reason IS NOT NULL AND t.order_no IS NOT NULL AND owner.user_id <> n.user_id AND paid.status <> 'refunded'
   AND NOT EXISTS (SELECT FROM appstore.ownership_claims AS l
                   WHERE l.original_transaction_id = t.original_transaction_id AND l.environment = n.environment AND l.kind = 'link'
                     AND l.effective_at >= t.purchase_date)

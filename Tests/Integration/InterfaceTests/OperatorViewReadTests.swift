@@ -121,6 +121,7 @@ extension TestLedger {
 
     /// Expects this many rows, without a full scan and with few index entries read of each table.
     fileprivate func expectFewReads(_ statement: Statement, rows: Int, as role: String) async throws {
+        try await database.awaitReports()
         let reads = try await database.reads(by: "view") {
             var options = try ConnectionOptions(database.url(user: role))
             options.applicationName = "view"

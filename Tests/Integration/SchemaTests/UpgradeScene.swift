@@ -46,7 +46,11 @@ final class UpgradeScene {
     }
 
     func forget(_ user: String) async throws {
-        try await new.withConnection(user: "appstore_operator") { _ = try await $0.execute("SELECT appstore.forget(\(user))") }
+        try await Self.forget(user, in: new)
+    }
+
+    static func forget(_ user: String, in database: TestDatabase) async throws {
+        try await database.withConnection(user: "appstore_operator") { _ = try await $0.execute("SELECT appstore.forget(\(user))") }
     }
 
     /// An installation of version 2 with all of it.

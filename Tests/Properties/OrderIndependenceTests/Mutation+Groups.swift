@@ -15,15 +15,15 @@ extension Mutation {
         ),
         Mutation(
             "seats that were added count beside the first ones",
-            .function("purchase", "OR appstore.is_part(t) AND t.purchase_date <>", becomes: "OR false AND t.purchase_date <>")
+            .function("purchase", "FILTER (WHERE appstore.is_part(t))", becomes: "FILTER (WHERE false)")
         ),
         Mutation(
             "the order has the sum of the parts",
-            .view("orders", "coalesce(seats.price, t.price) AS price", becomes: "t.price AS price")
+            .view("orders", "whole.price, t.currency", becomes: "t.price, t.currency")
         ),
         Mutation(
             "an order of which seats were refunded is partly refunded",
-            .view("orders", "WHEN seats.revoked > 0 THEN 'partly_refunded'", becomes: "WHEN false THEN 'partly_refunded'")
+            .view("orders", "WHEN whole.revoked_seats > 0 THEN 'partly_refunded'", becomes: "WHEN false THEN 'partly_refunded'")
         ),
         Mutation(
             "the access of a group lasts as long as one of its purchases does",
@@ -34,7 +34,7 @@ extension Mutation {
         ),
         Mutation(
             "refunded seats are counted",
-            .function("revoked_seats", "t.multi_seat_info ->> 'revokedSeatQuantity'", becomes: "NULL")
+            .function("revoked_seats", "p_multi_seat_info ->> 'revokedSeatQuantity'", becomes: "NULL")
         ),
         Mutation(
             "the last month of a cancelled commitment does not renew",

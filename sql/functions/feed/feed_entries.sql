@@ -21,7 +21,8 @@ BEGIN
                        'price_milliunits', CASE WHEN t.is_purchased THEN t.price END, 'currency', t.currency, 'storefront', t.storefront, 'offer_type', t.offer_type,
                        'offer_discount_type', t.offer_discount_type, 'ownership', t.in_app_ownership_type, 'reason', t.transaction_reason,
                        'revoked_at', t.revocation_date, 'revoked_percentage', t.revocation_percentage, 'revocation_type', t.revocation_type,
-                       'revoked_seats', appstore.revoked_seats(t), 'additional_reason', t.additional_transaction_reason,
+                       'revoked_seats', appstore.revoked_seats(t.multi_seat_info, t.quantity, t.revocation_date, t.revocation_type),
+                       'additional_reason', t.additional_transaction_reason,
                        'billing_plan', t.billing_plan_type) END,
                    'order', CASE WHEN o.order_no IS NOT NULL THEN jsonb_build_object('no', o.order_no, 'status', o.status) END,
                    'renewal', CASE WHEN m.status IS NOT NULL THEN jsonb_build_object(

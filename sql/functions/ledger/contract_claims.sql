@@ -25,14 +25,16 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         SELECT earlier.id FROM unnest(appstore.with_migrated(p_environment, ARRAY[p_contract], true, false)) AS earlier (id)
         WHERE p_has_migrated AND earlier.id <> p_contract
     ), inherited AS MATERIALIZED (
-        -- 0. What is claimed of the contracts from which it has migrated: their users owned what has become this one.
+        -- 0. What is stated of the contracts from which it has migrated: their users owned what has become this one. Their posts are judged
+        --    with its own (6).
         SELECT k.kind, '+' || before.id || '>' || k.source_id AS source_id, k.user_id, k.effective_at,
                k.kind = 'link' AND EXISTS (SELECT FROM appstore.owner_links AS l
                                            WHERE l.original_transaction_id = before.id AND l.environment = p_environment
                                              AND l.linked_at = k.effective_at AND l.import_id IS NOT NULL OFFSET 0) AS is_imported
         FROM before CROSS JOIN LATERAL (
             SELECT k.* FROM appstore.ownership_claims AS k
-            WHERE k.original_transaction_id = before.id AND k.environment = p_environment AND NOT starts_with(k.source_id, '+') OFFSET 0
+            WHERE k.original_transaction_id = before.id AND k.environment = p_environment AND k.kind NOT IN ('client', 'restored')
+              AND NOT starts_with(k.source_id, '+') OFFSET 0
         ) AS k
     ), later AS (
         -- 1. token: a transaction got another token later, which is an order of the shop (made in Production for either environment) or a
@@ -122,18 +124,23 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     ), known AS MATERIALIZED (
         SELECT stated.*, f.forgotten_at FROM stated LEFT JOIN appstore.forgotten_users AS f ON f.alias = stated.user_id
     ), posted AS MATERIALIZED (
-        -- 6. The posts that may claim what nothing else claims: Apple's signature proves the purchase, not who holds it. A claim of
-        --    a user who was forgotten before the post is none.
+        -- 6. The posts that may claim what nothing else claims, also those of before a migration: Apple's signature proves the purchase, not
+        --    who holds it. A claim of a user who was forgotten before the post is none.
         --    client: a user posted a transaction soon after its purchase. It counts from the purchase, unless a forgotten user's claim is stronger.
         --    restored: a user posted a transaction later, or a receipt that holds the contract. It counts from the post. What is shared
         --    or assigned is claimed by a client post only.
         SELECT CASE WHEN fresh.is_fresh THEN 'client' ELSE 'restored' END::appstore.claim_kind AS kind,
-               CASE WHEN fresh.is_fresh THEN s.transaction_id ELSE p_contract END AS source_id, s.user_id,
-               CASE WHEN fresh.is_fresh THEN charge.purchase_date ELSE s.received_at END AS effective_at, s.received_at, s.event_id
-        FROM appstore.client_posts AS s
+               held.prefix || CASE WHEN fresh.is_fresh THEN s.transaction_id ELSE held.id END AS source_id, s.user_id,
+               CASE WHEN fresh.is_fresh THEN charge.purchase_date ELSE s.received_at END AS effective_at, s.received_at, s.event_id,
+               (held.prefix || held.id) COLLATE "C" AS contract
+        FROM (SELECT p_contract AS id, '' AS prefix UNION ALL SELECT before.id, '+' || before.id || '>' FROM before) AS held
+        CROSS JOIN LATERAL (
+            SELECT p.* FROM appstore.client_posts AS p
+            WHERE p.original_transaction_id = held.id AND p.environment = p_environment OFFSET 0
+        ) AS s
         LEFT JOIN LATERAL (
             SELECT t.purchase_date, t.is_purchased FROM appstore.transactions AS t
-            WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.original_transaction_id = p_contract
+            WHERE t.transaction_id = s.transaction_id AND t.environment = p_environment AND t.original_transaction_id = held.id
               AND NOT s.is_receipt OFFSET 0
         ) AS charge ON true
         CROSS JOIN LATERAL (
@@ -142,8 +149,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
                                    WHERE known.forgotten_at < s.received_at
                                      AND (known.effective_at, known.kind) > (charge.purchase_date, 'client'::appstore.claim_kind)) AS is_fresh
         ) AS fresh
-        WHERE s.original_transaction_id = p_contract AND s.environment = p_environment
-          AND (s.is_receipt OR charge.is_purchased OR fresh.is_fresh)
+        WHERE (s.is_receipt OR charge.is_purchased OR fresh.is_fresh)
           AND NOT EXISTS (
               SELECT FROM (
                   SELECT known.forgotten_at FROM known
@@ -152,34 +158,31 @@ LANGUAGE sql STABLE ROWS 1 AS $$
               ) AS owner
               WHERE (owner.forgotten_at < s.received_at) IS NOT TRUE)
     ), chosen AS (
-        -- 7. Of these the first received; and after a user with a claim was forgotten, the next one received.
+        -- 7. Of these the first received; and after a user with a claim was forgotten, the next one received, from the post on where the
+        --    forgotten user's claim is stronger. Of one receipt that has several contracts its own counts first.
         (
-            (SELECT posted.* FROM posted ORDER BY posted.received_at, posted.event_id LIMIT 1)
+            (SELECT posted.* FROM posted ORDER BY posted.received_at, posted.event_id, posted.contract DESC LIMIT 1)
             UNION
             SELECT next.* FROM known
             CROSS JOIN LATERAL (
                 SELECT posted.* FROM posted WHERE posted.received_at > known.forgotten_at
-                ORDER BY posted.received_at, posted.event_id LIMIT 1
+                ORDER BY posted.received_at, posted.event_id, posted.contract DESC LIMIT 1
             ) AS next
         )
         UNION
-        SELECT next.* FROM chosen
+        SELECT CASE WHEN late.is_weaker THEN 'restored' ELSE next.kind END, CASE WHEN late.is_weaker THEN next.contract ELSE next.source_id END,
+               next.user_id, CASE WHEN late.is_weaker THEN next.received_at ELSE next.effective_at END, next.received_at, next.event_id,
+               next.contract
+        FROM chosen
         JOIN appstore.forgotten_users AS f ON f.alias = chosen.user_id
         CROSS JOIN LATERAL (
             SELECT posted.* FROM posted
             WHERE posted.received_at > f.forgotten_at AND (posted.received_at, posted.event_id) > (chosen.received_at, chosen.event_id)
-            ORDER BY posted.received_at, posted.event_id LIMIT 1
+            ORDER BY posted.received_at, posted.event_id, posted.contract DESC LIMIT 1
         ) AS next
+        CROSS JOIN LATERAL (SELECT (next.effective_at, next.kind) < (chosen.effective_at, chosen.kind) AS is_weaker) AS late
     )
-    -- A post of a contract before a migration claims what nothing else claims, as one of this contract does.
     SELECT known.kind, known.source_id, known.user_id, known.effective_at FROM known
-    WHERE known.kind NOT IN ('client', 'restored') OR NOT EXISTS (
-        SELECT FROM (
-            SELECT k.effective_at, k.forgotten_at FROM known AS k
-            UNION ALL
-            SELECT chosen.effective_at, f.forgotten_at FROM chosen LEFT JOIN appstore.forgotten_users AS f ON f.alias = chosen.user_id
-        ) AS earlier
-        WHERE earlier.effective_at < known.effective_at AND (earlier.forgotten_at < known.effective_at) IS NOT TRUE)
     UNION ALL
     -- Claims to one purchase, or to the contract, after a forgotten user's are numbered, and the last one counts.
     SELECT chosen.kind, chosen.source_id || coalesce('/' || nullif(row_number() OVER same, 1), ''), chosen.user_id, chosen.effective_at

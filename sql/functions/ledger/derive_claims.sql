@@ -5,7 +5,7 @@ DECLARE
     v_now  text[];
 BEGIN
     LOOP
-        -- The claims of a contract before a migration count for that after it: they are derived first. A circle, which Apple never makes, is derived at once.
+        -- What is stated of a contract before a migration counts for that after it: its claims are derived first. A circle, which Apple never makes, is derived at once.
         v_now := v_left;
         IF cardinality(p_migrated) > 0 THEN
             v_now := ARRAY(

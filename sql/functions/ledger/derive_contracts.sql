@@ -119,22 +119,23 @@ BEGIN
             WHERE months.ends IS NOT NULL
         ) AS commitment ON true
         LEFT JOIN LATERAL (
-            -- Those of a group: what was bought, and what was added in the same period. A copy of it is not counted.
-            SELECT appstore.whole_number(sum(part.quantity)) AS bought,
-                   appstore.whole_number(coalesce(sum(part.quantity) FILTER (WHERE NOT part.is_first), 0)) AS added,
-                   appstore.whole_number(sum(part.revoked)) AS revoked
+            -- Those of a group: of the purchases that run beside the current one what was bought, and what of it after the first transaction.
+            SELECT appstore.whole_number(coalesce(sum(bought.quantity), 0)) AS bought,
+                   appstore.whole_number(appstore.whole_number(coalesce(sum(bought.quantity), 0))::bigint - min(beside.first_quantity))
+                       AS added,
+                   appstore.whole_number(coalesce(sum(bought.revoked_seats), 0)) AS revoked
             FROM (
-                SELECT DISTINCT ON (t.period_no, t.purchase_date) coalesce(t.quantity, 0) AS quantity,
-                       coalesce(appstore.revoked_seats(t), 0) AS revoked,
-                       row_number() OVER (ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id) = 1 AS is_first
+                SELECT DISTINCT t.period_no,
+                       first_value(coalesce(t.quantity, 0)) OVER (ORDER BY t.purchase_date, length(t.transaction_id), t.transaction_id)
+                           AS first_quantity
                 FROM appstore.transactions AS t
                 WHERE t.original_transaction_id = contract.id AND t.environment = p_environment AND t.is_purchased
                   AND current.is_purchased AND current.revoked_seats IS NOT NULL
                   AND (t.transaction_id = current.transaction_id
                        OR (appstore.is_part(t) OR current.has_additions AND NOT t.is_later_copy) AND t.product_id = current.product_id
                           AND t.expires_date > current.purchase_date AND t.purchase_date < current.expires_date AND t.is_upgraded IS NOT TRUE)
-                ORDER BY t.period_no, t.purchase_date, length(t.transaction_id), t.transaction_id
-            ) AS part
+            ) AS beside
+            CROSS JOIN LATERAL appstore.purchase(p_environment, beside.period_no) AS bought
             HAVING count(*) > 0
         ) AS seats ON true
         LEFT JOIN LATERAL (

@@ -21,18 +21,12 @@ $$;
 COMMENT ON FUNCTION appstore.is_later_copy IS
     'Whether the ledger has an earlier transaction of the same purchase, by the numbers of their ids. What was bought with a copy, is paid already.';
 
--- Inlined, all four.
-CREATE OR REPLACE FUNCTION appstore.whole_number(value numeric) RETURNS integer
+-- Inlined, all three.
+CREATE OR REPLACE FUNCTION appstore.whole_number(value bigint) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN value > 2147483647 THEN 2147483647 ELSE value END::integer
 $$;
 COMMENT ON FUNCTION appstore.whole_number IS 'A sum of integers as one, at most the greatest: what Apple signs must not stop the derivation.';
-
-CREATE OR REPLACE FUNCTION appstore.whole_money(value numeric) RETURNS bigint
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN value > 9223372036854775807 THEN 9223372036854775807 ELSE value END::bigint
-$$;
-COMMENT ON FUNCTION appstore.whole_money IS 'A sum of prices as one, at most the greatest.';
 
 CREATE OR REPLACE FUNCTION appstore.is_part(t appstore.transactions) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -41,11 +35,13 @@ $$;
 COMMENT ON FUNCTION appstore.is_part IS
     'Whether several transactions are the period of this one, since seats were added to it: Apple marks all of them, the first one too.';
 
-CREATE OR REPLACE FUNCTION appstore.revoked_seats(t appstore.transactions) RETURNS integer
+CREATE OR REPLACE FUNCTION appstore.revoked_seats(
+    p_multi_seat_info jsonb, p_quantity integer, p_revocation_date timestamptz, p_revocation_type text)
+RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN t.multi_seat_info IS NULL THEN NULL
-                WHEN t.revocation_date IS NOT NULL AND appstore.is_refund(t.revocation_type) THEN t.quantity
-                ELSE least(greatest(coalesce((t.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), 0), t.quantity) END
+    SELECT CASE WHEN p_multi_seat_info IS NULL THEN NULL
+                WHEN p_revocation_date IS NOT NULL AND appstore.is_refund(p_revocation_type) THEN p_quantity
+                ELSE least(greatest(coalesce((p_multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), 0), p_quantity) END
 $$;
 COMMENT ON FUNCTION appstore.revoked_seats IS 'How many seats of a transaction Apple has refunded; null where it bought no seats of a group.';
 
@@ -59,27 +55,37 @@ LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT t.transaction_id, t.original_transaction_id, t.web_order_line_item_id, t.bundle_id, t.product_id,
            coalesce(t.product_type, max(t.product_type) OVER alike), t.is_subscription, t.is_purchased, t.first_token, t.purchase_date,
            appstore.whole_number(sum(t.quantity) FILTER (WHERE t.counts) OVER alike),
-           appstore.whole_money(sum(t.price) FILTER (WHERE t.counts) OVER alike),
+           CASE WHEN sum(t.price) FILTER (WHERE t.counts) OVER alike > 9223372036854775807 THEN 9223372036854775807
+                ELSE sum(t.price) FILTER (WHERE t.counts) OVER alike END::bigint,
            t.currency, min(t.first_signed_date) OVER alike, max(greatest(t.signed_date, t.receipt_date)) OVER alike,
            first_value(t.expires_date) OVER newest,
            -- Several parts are revoked when the last of them is: the others run on.
-           CASE WHEN count(*) FILTER (WHERE t.counts) OVER alike = 1 THEN first_value(t.revocation_date) OVER newest
-                WHEN bool_and(t.revocation_date IS NOT NULL) FILTER (WHERE t.counts) OVER alike
-                THEN max(t.revocation_date) FILTER (WHERE t.counts) OVER alike END,
+           CASE WHEN bool_and(t.part_revoked_at IS NOT NULL) OVER alike THEN max(t.part_revoked_at) OVER alike END,
            first_value(t.revocation_type) OVER newest, first_value(t.revocation_percentage) OVER newest,
            appstore.whole_number(sum(t.seats_revoked) FILTER (WHERE t.counts) OVER alike),
            first_value(t.is_upgraded) OVER newest, bool_or(t.is_part) OVER alike,
            first_value(t.commitment_info) OVER newest, count(*) OVER alike
     FROM (
-        -- What counts together: the first transaction and the seats that were added, each once. What Apple does not mark is a copy.
-        SELECT t.*, appstore.is_part(t) AS is_part, appstore.revoked_seats(t) AS seats_revoked,
-               row_number() OVER first = 1
-               OR appstore.is_part(t) AND t.purchase_date <> first_value(t.purchase_date) OVER first
-                  AND row_number() OVER (PARTITION BY t.is_purchased, appstore.is_part(t), t.purchase_date
-                                         ORDER BY length(t.transaction_id), t.transaction_id) = 1 AS counts
-        FROM appstore.transactions AS t
-        WHERE t.environment = p_environment AND t.period_no = p_period_no
-        WINDOW first AS (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id)
+        -- Each part counts once, as its first transaction has it, but revoked as the newest statement about any copy of it says.
+        SELECT t.*,
+               row_number() OVER (PARTITION BY t.is_purchased, t.added_at
+                                  ORDER BY t.added_at IS NOT NULL AND NOT t.is_part, length(t.transaction_id), t.transaction_id) = 1 AS counts,
+               first_value(t.revocation_date) OVER state AS part_revoked_at,
+               appstore.revoked_seats(t.multi_seat_info, t.quantity, first_value(t.revocation_date) OVER state,
+                                      first_value(t.revocation_type) OVER state) AS seats_revoked
+        FROM (
+            -- The parts: the purchase itself, and each instant at which seats were added to it.
+            SELECT t.*, appstore.is_part(t) AS is_part,
+                   CASE WHEN t.purchase_date = ANY (array_agg(t.purchase_date) FILTER (WHERE appstore.is_part(t)) OVER first)
+                             AND t.purchase_date <> first_value(t.purchase_date) OVER first THEN t.purchase_date END AS added_at
+            FROM appstore.transactions AS t
+            WHERE t.environment = p_environment AND t.period_no = p_period_no
+            WINDOW first AS (PARTITION BY t.is_purchased ORDER BY length(t.transaction_id), t.transaction_id
+                             ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+        ) AS t
+        WINDOW state AS (PARTITION BY t.is_purchased, t.added_at
+                         ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
+                                  t.transaction_id DESC)
     ) AS t
     WINDOW alike AS (PARTITION BY t.is_purchased),
            newest AS (PARTITION BY t.is_purchased
@@ -90,8 +96,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
 $$;
 COMMENT ON FUNCTION appstore.purchase IS
     'A purchase by its number: the constants of its first transaction, which represents it, and the state of the newest statement about any of them. '
-    'Seats that were added in it count together: quantity and price are the sum, and it is revoked when all are. Those that were bought come before '
-    'those that are shared or assigned.';
+    'Seats that were added in it count together: quantity and price are the sum, and it is revoked when the newest statements about each of these '
+    'parts say so. Transactions that were bought come before those that are shared or assigned.';
 
 CREATE OR REPLACE FUNCTION appstore.paid_status(
     p_revocation_date timestamptz, p_revocation_type text, p_revocation_percentage integer, p_revoked_seats integer)

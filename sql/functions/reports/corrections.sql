@@ -20,9 +20,12 @@ LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = p
                    (array_agg(p.transaction_id ORDER BY p.purchase_date, length(p.transaction_id), p.transaction_id)
                         FILTER (WHERE p.is_part))[1] AS first_part,
                    min(p.purchase_date) FILTER (WHERE p.is_part) AS period_start,
-                   coalesce(bool_or(p.is_part AND p.period_no = c.period_no AND p.purchase_date = c.purchase_date), false) AS is_copy
+                   coalesce(bool_or(p.is_part AND p.may_count AND p.period_no = c.period_no AND p.purchase_date = c.purchase_date), false)
+                       AS is_copy
             FROM (
                 SELECT p.transaction_id, p.purchase_date, p.period_no,
+                       -- Only the first transaction of a purchase, and what Apple marks as added, counts.
+                       NOT p.is_later_copy OR p.additional_transaction_reason IS NOT NULL AS may_count,
                        -- The parts of a period, of which c is a later one: what was bought of one product until one date. Apple marks all of
                        -- them when it adds a part, so two dates are of one period where Apple has told of an extension of only one of them: and
                        -- not where the customer changed the product or the plan in between.
@@ -50,26 +53,48 @@ LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE ROWS 1000 SET search_path = p
             UNION ALL
             SELECT c.transaction_id, NULL, before.period_start, NULL, NULL WHERE before.first_part IS NOT NULL
             UNION ALL
-            SELECT before.first_part, NULL, NULL, c.expires_date, coalesce(c.revocation_date, 'infinity') WHERE before.first_part IS NOT NULL
+            SELECT before.first_part, NULL, NULL, c.expires_date,
+                   coalesce((SELECT s.revocation_date FROM appstore.transactions AS s
+                             WHERE s.period_no = c.period_no AND s.environment = c.environment AND s.is_purchased
+                               AND s.purchase_date = c.purchase_date
+                             ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL,
+                                      length(s.transaction_id) DESC, s.transaction_id DESC LIMIT 1), 'infinity')
+            WHERE before.first_part IS NOT NULL
         ) AS what
         WHERE c.transaction_id <> c.original_transaction_id AND c.transaction_reason IS DISTINCT FROM 'RENEWAL'
           AND c.is_subscription AND (NOT c.is_later_copy OR c.additional_transaction_reason IS NOT NULL) AND NOT before.is_copy
         UNION ALL
-        -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies. Where seats were added, the
-        --    purchase may have several parts: a copy has the date of the part that it is a copy of.
+        -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies. Where seats were added, each
+        --    part has its own, as in appstore.purchase.
         SELECT c.environment, what.transaction_id, NULL, NULL, what.is_copied, NOT what.is_copied, what.revocation_date, what.revocation_type,
                what.revocation_percentage, what.is_upgraded, NULL, NULL, NULL
         FROM appstore.transactions AS c
         CROSS JOIN LATERAL (
-            SELECT s.revocation_date, s.revocation_type, s.revocation_percentage, s.is_upgraded,
-                   first_value(s.transaction_id) OVER (ORDER BY length(s.transaction_id), s.transaction_id) AS transaction_id
-            FROM appstore.transactions AS s
-            WHERE s.period_no = c.period_no AND s.environment = c.environment AND s.is_purchased = c.is_purchased
-              AND (s.purchase_date = c.purchase_date
-                   OR s.additional_transaction_reason IS NULL AND c.additional_transaction_reason IS NULL)
-            ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC,
-                     s.transaction_id DESC
-            LIMIT 1
+            SELECT s.*
+            FROM (
+                SELECT s.transaction_id AS copy, first_value(s.revocation_date) OVER state AS revocation_date,
+                       first_value(s.revocation_type) OVER state AS revocation_type,
+                       first_value(s.revocation_percentage) OVER state AS revocation_percentage,
+                       first_value(s.is_upgraded) OVER state AS is_upgraded,
+                       first_value(s.transaction_id) OVER (
+                           PARTITION BY s.added_at
+                           ORDER BY s.added_at IS NOT NULL AND s.additional_transaction_reason IS NULL, length(s.transaction_id),
+                                    s.transaction_id) AS transaction_id
+                FROM (
+                    SELECT s.*,
+                           CASE WHEN s.purchase_date = ANY (array_agg(s.purchase_date)
+                                                                FILTER (WHERE s.additional_transaction_reason IS NOT NULL) OVER first)
+                                     AND s.purchase_date <> first_value(s.purchase_date) OVER first THEN s.purchase_date END AS added_at
+                    FROM appstore.transactions AS s
+                    WHERE s.period_no = c.period_no AND s.environment = c.environment AND s.is_purchased = c.is_purchased
+                    WINDOW first AS (ORDER BY length(s.transaction_id), s.transaction_id
+                                     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+                ) AS s
+                WINDOW state AS (PARTITION BY s.added_at
+                                 ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL,
+                                          length(s.transaction_id) DESC, s.transaction_id DESC)
+            ) AS s
+            WHERE s.copy = c.transaction_id
         ) AS newest
         CROSS JOIN LATERAL (
             SELECT newest.transaction_id, true AS is_copied, newest.revocation_date, newest.revocation_type, newest.revocation_percentage,

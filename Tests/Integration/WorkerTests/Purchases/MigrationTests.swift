@@ -88,6 +88,31 @@ struct MigrationTests {
         }
     }
 
+    @Test(arguments: [Self.bought, Self.migrated])
+    func `after a user was forgotten the next post counts, whichever contract it is of`(posted: Sale) async throws {
+        try await WorkerScene.with { scene in
+            try await scene.post(Self.bought, by: "anna")
+            try await scene.notify(.migration, of: Self.migrated)
+            try await scene.run("SELECT appstore.forget('anna')")
+            try await scene.post(posted.signed(onDay: -9), by: "berta", onDay: 1)
+            try await scene.post(Self.migrated.signed(onDay: -8), by: "carla", onDay: 2)
+            #expect(try await owners(scene).last == "2000 berta")
+        }
+    }
+
+    /// The forgotten user's claim is of a later purchase than the next post.
+    @Test func `the next post after a user was forgotten is no weaker than the claim of that user`() async throws {
+        try await WorkerScene.with { scene in
+            let bought = Sale("1000", onDay: -1, until: -0.5)
+            let migrated = Self.after("1000", Sale("2000", onDay: -0.5))
+            try await scene.notify(.subscribed, .initialBuy, of: bought)
+            try await scene.post(migrated, by: "anna")
+            try await scene.run("SELECT appstore.forget('anna')")
+            try await scene.post(bought.signed(onDay: -0.9), by: "berta", onDay: 1)
+            #expect(try await owners(scene) == ["1000 berta", "2000 berta"])
+        }
+    }
+
     /// A token that the contract after repeats is no news: the link holds.
     @Test func `a user's token that is repeated after the migration undoes no link`() async throws {
         try await WorkerScene.with { scene in

@@ -33,24 +33,40 @@ struct Purchase {
     var givesAccess: Bool { first.givesAccess }
     var purchaseDate: Int64 { first.purchaseDate }
     var expiresDate: Int64? { newest.expiresDate }
-    /// Those that count together: the first one, and seats that were added. Another of them of the same instant is a copy, and so is what Apple
-    /// does not mark as added.
-    var parts: [Charge] {
-        charges.filter { charge in
-            charge.id == first.id
-                || charge.isOfAdditions && charge.purchaseDate != first.purchaseDate
-                    && charges.first { $0.isOfAdditions && $0.purchaseDate == charge.purchaseDate }?.id == charge.id
+
+    /// The purchase itself, or an instant at which seats were added to it.
+    struct Part {
+        /// Ordered by number.
+        let copies: [Charge]
+        /// The one that counts. Of seats that were added it is the first one that Apple marks.
+        let first: Charge?
+
+        fileprivate init(addedAt date: Int64?, _ copies: [Charge]) {
+            self.copies = copies
+            first = copies.first { date == nil || $0.isOfAdditions }
         }
+
+        /// The one with the newest statement.
+        var newest: Charge? { copies.max(by: saysLess) }
+        /// How many seats were paid back; nil of what is for no group.
+        var revokedSeats: Int64? { first?.revokedSeats(as: newest) }
     }
+
+    /// What counts together. Apple marks what it adds: what it does not mark is a copy of what has its date, else of the purchase itself.
+    var parts: [Part] {
+        let added = Set(charges.filter(\.isOfAdditions).map(\.purchaseDate)).subtracting([first.purchaseDate])
+        return Dictionary(grouping: charges) { added.contains($0.purchaseDate) ? $0.purchaseDate : nil }.map(Part.init)
+    }
+    /// The transactions that stand for a part each.
+    var counted: [Charge] { parts.compactMap(\.first) }
     /// Of several parts when the last of them ends.
     var revocationDate: Int64? {
-        guard parts.count > 1 else { return newest.revocationDate }
-        let dates = parts.compactMap(\.revocationDate)
+        let dates = parts.compactMap(\.newest?.revocationDate)
         return dates.count == parts.count ? dates.max() : nil
     }
-    var quantity: Int64? { parts.compactMap(\.quantity).isEmpty ? nil : parts.compactMap(\.quantity).reduce(0, +) }
+    var quantity: Int64? { counted.compactMap(\.quantity).isEmpty ? nil : counted.compactMap(\.quantity).reduce(0, +) }
     var price: Int64? {
-        let prices = parts.compactMap { $0.lasting("price").flatMap { Int64($0) } }
+        let prices = counted.compactMap { $0.lasting("price").flatMap { Int64($0) } }
         return prices.isEmpty ? nil : prices.reduce(0, +)
     }
     var isUpgraded: Bool { newest.state.text("isUpgraded") == "true" }

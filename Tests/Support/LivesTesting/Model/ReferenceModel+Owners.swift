@@ -8,11 +8,6 @@ struct Claim {
     let effectiveAt: Int64
     let evidence: String
 
-    /// Whether it is of a contract before a migration.
-    var isInherited: Bool { evidence.contains(":+") }
-    /// Whether only a post says so.
-    var isPosted: Bool { evidence.hasPrefix("client:") || evidence.hasPrefix("restored:") }
-
     /// The same of the contract to which this one has migrated.
     func inherited(by contract: Key) -> Claim {
         let parts = evidence.split(separator: ":", maxSplits: 1)
@@ -37,29 +32,23 @@ extension ReferenceModel {
     private static let postingWindow: Int64 = 72 * 3_600_000
 
     func makeClaims(_ orders: Orders) -> [Key: [Claim]] {
-        let stated = orderClaims(orders) + tokenClaims() + links.compactMap(claim) + charges.compactMap(receiptClaim)
-        let contracts = linked.union(charges.map(\.key)).union(migrations.keys)
+        let all = orderClaims(orders) + tokenClaims() + links.compactMap(claim) + charges.compactMap(receiptClaim)
+        let stated = Dictionary(grouping: all, by: \.contract)
         var claims: [Key: [Claim]] = [:]
-        for contract in contracts { addClaims(to: contract, Dictionary(grouping: stated, by: \.contract), &claims) }
-        return claims.filter { !$0.value.isEmpty }
-    }
-
-    /// What is claimed of the contracts before a migration comes first: their users owned what has become this contract.
-    private func addClaims(to contract: Key, _ stated: [Key: [Claim]], _ claims: inout [Key: [Claim]]) {
-        guard claims[contract] == nil else { return }
-        var known = stated[contract] ?? []
-        for before in contracts(before: contract) {
-            addClaims(to: before, stated, &claims)
-            known += (claims[before] ?? []).filter { !$0.isInherited }.map { $0.inherited(by: contract) }
+        for contract in linked.union(charges.map(\.key)).union(migrations.keys) {
+            // The users of the contracts before a migration owned what has become this contract.
+            let before = contracts(before: contract).sorted { $0.id > $1.id }
+            func withInherited<T>(_ make: (Key) -> [T], _ rename: (T) -> T) -> [T] { make(contract) + before.flatMap(make).map(rename) }
+            let known = withInherited({ stated[$0] ?? [] }) { $0.inherited(by: contract) }
+            let posted = withInherited({ postClaims(to: $0, against: known) + restoredClaims(to: $0, against: known) }) {
+                PostedClaim(claim: $0.claim.inherited(by: contract), receivedAt: $0.receivedAt, eventID: $0.eventID)
+            }
+            // Of the posts without stronger earlier evidence, the one received first counts; in one receipt that of the contract itself.
+            let first = posted.min { ($0.receivedAt, $0.eventID) < ($1.receivedAt, $1.eventID) }
+            let found = known + (first.map { [$0.claim] } ?? [])
+            if !found.isEmpty { claims[contract] = found }
         }
-        let posted = postClaims(to: contract, against: known) + restoredClaims(to: contract, against: known)
-        // Of the posts without stronger earlier evidence, the one received first counts.
-        let first = posted.min { ($0.receivedAt, $0.eventID) < ($1.receivedAt, $1.eventID) }
-        known += first.map { [$0.claim] } ?? []
-        // A post of a contract before claims only what nothing else claims.
-        claims[contract] = known.filter { claim in
-            !(claim.isInherited && claim.isPosted && known.contains { $0.effectiveAt < claim.effectiveAt })
-        }
+        return claims
     }
 
     private func contracts(before contract: Key) -> Set<Key> {

@@ -37,7 +37,7 @@ struct Seats {
     }
 }
 
-/// The seats of a contract's current period, of all its transactions together.
+/// The seats of a contract's current period, of all its purchases together.
 struct GroupSeats {
     var bought: Int64 = 0
     var added: Int64 = 0
@@ -45,20 +45,18 @@ struct GroupSeats {
 
     /// Nil unless the purchase is for seats of a group: one of what counts together says so, where a receipt says nothing of groups.
     init?(_ current: Purchase, among charges: [Charge]) {
-        guard current.first.isPurchased, current.parts.contains(where: \.isOfGroup), let end = current.expiresDate else { return nil }
+        guard current.first.isPurchased, current.counted.contains(where: \.isOfGroup), let end = current.expiresDate else { return nil }
         let others = charges.filter { charge in
             charge.isPurchased && charge.id != current.first.id && charge.product == current.product
                 && charge.state.text("isUpgraded") != "true"
                 && charge.purchaseDate < end && charge.expiresDate.map { $0 > current.purchaseDate } ?? false
-                && (charge.isOfAdditions || current.parts.contains(where: \.isOfAdditions) && !charge.isLater(among: charges))
+                && (charge.isOfAdditions || current.charges.contains(where: \.isOfAdditions) && !charge.isLater(among: charges))
         }
-        // Another transaction of one purchase with the same date is a copy.
-        let all = ([current.first] + others).sorted(by: Charge.isEarlier).reduce(into: [Charge]()) { parts, charge in
-            if !parts.contains(where: { $0.period == charge.period && $0.purchaseDate == charge.purchaseDate }) { parts.append(charge) }
-        }
-        for charge in all {
-            bought += charge.quantity ?? 0
-            revoked += charge.revokedSeats ?? 0
+        let all = ([current.first] + others).sorted(by: Charge.isEarlier)
+        for period in Set(all.map(\.period)) {
+            guard let purchase = Purchase(charges.filter { $0.period == period }) else { continue }
+            bought += purchase.quantity ?? 0
+            revoked += purchase.parts.compactMap(\.revokedSeats).reduce(0, +)
         }
         added = bought - (all.first?.quantity ?? 0)
     }
@@ -74,10 +72,10 @@ extension Charge {
 
     var quantity: Int64? { lasting("quantity").flatMap { Int64($0) } }
 
-    /// The seats that were paid back, all of them when the transaction was; nil of what is for no group.
-    var revokedSeats: Int64? {
+    /// The seats that were paid back, all of them when the copy with the newest statement was; nil of what is for no group.
+    func revokedSeats(as newest: Charge?) -> Int64? {
         guard isOfGroup, let signed else { return nil }
-        if revocationDate != nil, Assertion.isRefund(type: signed.text("revocationType")) { return quantity }
+        if newest?.revocationDate != nil, Assertion.isRefund(type: newest?.signed?.text("revocationType")) { return quantity }
         return Seats(of: signed)?.revoked ?? 0
     }
 
