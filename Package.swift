@@ -42,9 +42,9 @@ let package = Package(
             name: "CBuild",
             cSettings: Context.environment["APPSTORE_INBOX_COMMIT"].map { [.define("APPSTORE_INBOX_COMMIT", to: "\"\($0)\"")] } ?? []
         ),
-        // How the daemons log what happens often.
-        .target(name: "Reporting", dependencies: [logging]),
-        .target(name: "Postgres", dependencies: ["CLibPQ", "Reporting", logging, serviceLifecycle]),
+        // What every daemon has: summaries of its log, metrics in Prometheus' text format, what systemd is told.
+        .target(name: "ServiceSupport", dependencies: [logging, metrics]),
+        .target(name: "Postgres", dependencies: ["CLibPQ", "ServiceSupport", logging, serviceLifecycle]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
 
         .target(name: "StatementGeneration", path: "Sources/EmbeddedFiles/Statements"),
@@ -70,96 +70,71 @@ let package = Package(
         .target(name: "AppStore", dependencies: ["StrictJSON"]),
         .target(name: "AppStoreVerification", dependencies: ["AppStore", "StrictJSON", "OpenSSL"]),
 
-        // The queue, the books, and what events mean for them.
-        .target(name: "GroupCommit", dependencies: ["Postgres", "SQL", logging, metrics, serviceLifecycle]),
-        .target(name: "InboxQueue", dependencies: ["Postgres", "Reporting", "SQL", logging, metrics, serviceLifecycle]),
+        // The books, what events mean for them, and the queue that leads the one to the other.
         .target(name: "Ledger", dependencies: ["AppStore", "StrictJSON", "OpenSSL"]),
         .target(name: "LedgerStore", dependencies: ["AppStore", "StrictJSON", "Ledger", "Postgres", "SQL"]),
         .target(name: "Interpretation", dependencies: ["AppStore", "StrictJSON", "AppStoreVerification", "Ledger"]),
-
-        // Counters in Prometheus' text format; what systemd is told of a service.
-        .target(name: "Prometheus", dependencies: [metrics]),
-        .target(name: "Systemd", dependencies: [logging]),
-
-        // What changed in the ledger, numbered after the commit.
-        .target(name: "Feed", dependencies: ["Postgres", "SQL", "Systemd", logging, serviceLifecycle]),
+        .target(
+            name: "InboxQueue",
+            dependencies: [
+                "AppStore", "Interpretation", "Ledger", "LedgerStore", "Postgres", "SQL", "ServiceSupport", logging, metrics,
+                serviceLifecycle,
+            ]
+        ),
 
         // Requests to other servers.
         .target(name: "HTTPRequesting", dependencies: [nioCore, nioHTTP1, nioPosix, nioSSL]),
+
+        // What changed in the ledger, numbered after the commit, and its way to the endpoints of operators.
+        .target(
+            name: "Feed",
+            dependencies: [
+                "HTTPRequesting", "OpenSSL", "Postgres", "SQL", "ServiceSupport", logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL,
+                serviceLifecycle,
+            ]
+        ),
 
         // Calls to others that the books ask for, made outside their transactions.
         .target(
             name: "Outbox",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "HTTPRequesting", "Postgres", "SQL", "Systemd", logging, metrics,
+                "AppStore", "StrictJSON", "AppStoreVerification", "HTTPRequesting", "Postgres", "SQL", "ServiceSupport", logging, metrics,
                 nioHTTP1, nioSSL, serviceLifecycle,
             ]
         ),
-
-        // Questions to Apple's App Store Server API: keys, budget, and what answers mean.
+        // Apple's App Store Server API: keys, budget, what is asked, what is answered to consumption requests, and what answers mean.
         .target(
             name: "ServerAPI",
             dependencies: [
-                "AppStore", "OpenSSL", "Outbox", "Postgres", "Reporting", "SQL", "StrictJSON", logging, metrics,
+                "AppStore", "OpenSSL", "Outbox", "Postgres", "SQL", "ServiceSupport", "StrictJSON", logging, metrics,
+            ]
+        ),
+        // Standing work beside events: Apple's notification history, customers whose ids are in a file, contracts that look stale.
+        .target(
+            name: "Backfill",
+            dependencies: [
+                "AppStore", "Ledger", "Outbox", "Postgres", "SQL", "ServerAPI", "ServiceSupport", "StrictJSON", logging, metrics,
+                serviceLifecycle,
             ]
         ),
         // Whether the certificates that sign are revoked, asked beside verification.
         .target(
             name: "Revocation",
             dependencies: [
-                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "SQL", "Systemd", logging, serviceLifecycle,
+                "AppStore", "AppStoreVerification", "OpenSSL", "Outbox", "Postgres", "SQL", "ServiceSupport", logging, serviceLifecycle,
             ]
         ),
 
-        // The answers to Apple's consumption requests.
-        .target(name: "Consumption", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON", metrics]),
-        // What operators, backends and reconciliation ask Apple.
-        .target(name: "Inquiries", dependencies: ["AppStore", "Outbox", "ServerAPI", "StrictJSON"]),
-
-        // What Apple's notification history lists, read into the inbox.
-        .target(
-            name: "History",
-            dependencies: [
-                "AppStore", "Ledger", "Outbox", "Postgres", "SQL", "ServerAPI", "StrictJSON", "Systemd", logging, metrics,
-                serviceLifecycle,
-            ]
-        ),
-
-        // Customers whose ids are in a file, and what Apple says of them.
-        .target(
-            name: "Import",
-            dependencies: [
-                "AppStore", "Outbox", "Postgres", "SQL", "ServerAPI", "Systemd", logging, serviceLifecycle,
-            ]
-        ),
-
-        // Asking Apple about contracts that look stale.
-        .target(
-            name: "Reconcile",
-            dependencies: ["AppStore", "Outbox", "Postgres", "SQL", "Systemd", logging, serviceLifecycle]
-        ),
-
-        // Entries of the feed, sent to the endpoints of operators.
-        .target(
-            name: "Webhooks",
-            dependencies: [
-                "HTTPRequesting", "OpenSSL", "Postgres", "Reporting", "SQL", "Systemd", logging, metrics, nioCore, nioHTTP1, nioPosix,
-                nioSSL, serviceLifecycle,
-            ]
-        ),
-
-        // The two daemons.
+        // What the daemons serve.
         .target(
             name: "HTTPServing",
-            dependencies: [
-                "StrictJSON", "Prometheus", "Reporting", logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
-            ]
+            dependencies: ["StrictJSON", "ServiceSupport", logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle]
         ),
         .target(
             name: "Ingest",
             dependencies: [
-                "AppStore", "AppStoreVerification", "HTTPServing", "GroupCommit", "Prometheus", logging, metrics, nioCore, nioHTTP1,
-                nioPosix, serviceLifecycle,
+                "AppStore", "AppStoreVerification", "HTTPServing", "Postgres", "SQL", "ServiceSupport", logging, metrics, nioCore,
+                nioHTTP1, nioPosix, serviceLifecycle,
             ]
         ),
         .target(
@@ -171,21 +146,12 @@ let package = Package(
             exclude: ["openapi.json"],
             plugins: ["EmbeddedFiles"]
         ),
-        .target(
-            name: "Worker",
-            dependencies: [
-                "AppStore", "Interpretation", "InboxQueue", "Ledger", "LedgerStore", "Postgres", "Systemd", logging, metrics,
-                serviceLifecycle,
-            ]
-        ),
-
-        // Pages for operators: HTML that escapes what is in it, and the console made of it.
-        .target(name: "HTML", dependencies: [nioCore]),
+        // Pages for operators.
         .target(
             name: "Console",
             dependencies: [
-                "AppStore", "HTML", "HTTPServing", "InboxQueue", "Interpretation", "OpenSSL", "Postgres", "SQL", "StrictJSON", logging,
-                metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "AppStore", "HTTPServing", "InboxQueue", "Interpretation", "OpenSSL", "Postgres", "SQL", "StrictJSON", logging, metrics,
+                nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ],
             exclude: ["Assets"],
             plugins: ["EmbeddedFiles"]
@@ -195,11 +161,10 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "CBuild", "CMalloc", "Console", "Consumption", "Feed", "GroupCommit",
-                "HTTPRequesting", "HTTPServing", "History", "Import", "Interpretation", "InboxQueue", "Ingest", "Inquiries", "Ledger",
-                "OpenSSL", "Outbox", "Postgres", "Prometheus", "Reconcile", "Revocation", "SQL", "Schema", "ServerAPI", "ShopAPI",
-                "Systemd", "Webhooks", "Worker", argumentParser, configuration, logging, metrics, nioCore, nioHTTP1, nioPosix, nioSSL,
-                nioTLS, serviceLifecycle, unixSignals,
+                "AppStore", "StrictJSON", "AppStoreVerification", "Backfill", "CBuild", "CMalloc", "Console", "Feed", "HTTPRequesting",
+                "HTTPServing", "Interpretation", "InboxQueue", "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Revocation", "SQL",
+                "Schema", "ServerAPI", "ServiceSupport", "ShopAPI", argumentParser, configuration, logging, metrics, nioCore, nioHTTP1,
+                nioPosix, nioSSL, nioTLS, serviceLifecycle, unixSignals,
             ]
         ),
         .executableTarget(name: "appstore-inbox", dependencies: ["Commands"]),
@@ -226,7 +191,7 @@ let package = Package(
         .target(
             name: "Benchmarks",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Import", "InboxQueue", "OpenSSL", "Outbox", "Postgres",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Backfill", "InboxQueue", "OpenSSL", "Outbox", "Postgres",
                 "ServerAPI", "TemporaryPostgres", "Randomness", "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", logging,
             ],
             path: "Sources/Lab/Benchmarks",
@@ -329,9 +294,9 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "AppStore", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "GroupCommit", "Ingest", "Outbox", "Postgres",
-                "Prometheus", "PrometheusTesting", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Systemd",
-                "Interpretation", argumentParser, logging,
+                "AppStore", "AppStoreVerification", "Commands", "Feed", "HTTPServing", "Ingest", "Outbox", "Postgres", "ServiceSupport",
+                "PrometheusTesting", "Schema", "ServerAPI", "ShopAPI", "OpenSSL", "StoreSimulator", "Interpretation", argumentParser,
+                logging,
             ],
             path: "Tests/Unit/CommandsTests"
         ),
@@ -381,28 +346,26 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPRequestingTests",
-            dependencies: [
-                "Commands", "HTTPRequesting", "Outbox", "Randomness", "Webhooks", nioCore, nioEmbedded, nioHTTP1, nioPosix, nioSSL,
-            ],
+            dependencies: ["Commands", "HTTPRequesting", "Outbox", "Randomness", "Feed", nioCore, nioEmbedded, nioHTTP1, nioPosix, nioSSL],
             path: "Tests/Integration/HTTPRequestingTests"
         ),
         .testTarget(
             name: "HTTPServingTests",
             dependencies: [
-                "StrictJSON", "HTTPServing", "HTTPServingTesting", "PostgresTesting", "Prometheus", "PrometheusTesting", "Randomness",
+                "StrictJSON", "HTTPServing", "HTTPServingTesting", "PostgresTesting", "ServiceSupport", "PrometheusTesting", "Randomness",
                 logging, nioCore, nioEmbedded, nioHTTP1, serviceLifecycle, nioPosix,
             ],
             path: "Tests/Integration/HTTPServingTests"
         ),
         .testTarget(
             name: "GroupCommitTests",
-            dependencies: ["GroupCommit", "Postgres", logging, serviceLifecycle],
+            dependencies: ["Ingest", "Postgres", logging, serviceLifecycle],
             path: "Tests/Unit/GroupCommitTests"
         ),
         .testTarget(
             name: "InboxQueueTests",
             dependencies: [
-                "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting", "Randomness", "SQL",
+                "InboxQueue", "InboxTesting", "Postgres", "PostgresTesting", "ServiceSupport", "PrometheusTesting", "Randomness", "SQL",
                 serviceLifecycle,
             ],
             path: "Tests/Integration/InboxQueueTests"
@@ -410,8 +373,8 @@ let package = Package(
         .testTarget(
             name: "IngestTests",
             dependencies: [
-                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "GroupCommit", "Ingest", "Postgres", "PostgresTesting",
-                "Prometheus", "PrometheusTesting", "Schema", logging, serviceLifecycle,
+                "AppStoreVerification", "HTTPServing", "HTTPServingTesting", "Ingest", "Postgres", "PostgresTesting", "ServiceSupport",
+                "PrometheusTesting", "Schema", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/IngestTests"
         ),
@@ -449,16 +412,16 @@ let package = Package(
             name: "OrderIndependenceTests",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "LedgerStore",
-                "LivesTesting", "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "UpgradeTesting", "Worker", logging,
+                "LivesTesting", "Postgres", "PostgresTesting", "Randomness", "StoreSimulator", "UpgradeTesting", logging,
             ],
             path: "Tests/Properties/OrderIndependenceTests"
         ),
         .testTarget(
             name: "PgBouncerTests",
             dependencies: [
-                "AppStore", "EndToEndTesting", "HTTPServing", "HTTPServingTesting", "GroupCommit", "InboxQueue", "InboxTesting",
+                "AppStore", "EndToEndTesting", "HTTPServing", "HTTPServingTesting", "Ingest", "InboxQueue", "InboxTesting",
                 "Interpretation", "Postgres", "PostgresTesting", "TemporaryPostgres", "ShopAPI", "SignedTesting", "StoreSimulator",
-                "Worker", "appstore-inbox", serviceLifecycle,
+                "appstore-inbox", serviceLifecycle,
             ],
             path: "Tests/Integration/PgBouncerTests"
         ),
@@ -473,7 +436,7 @@ let package = Package(
         // A worker that marked bodies kill or hang.
         .executableTarget(
             name: "PoisonedWorker",
-            dependencies: ["InboxQueue", "Postgres", "Worker", logging, serviceLifecycle, unixSignals],
+            dependencies: ["InboxQueue", "Postgres", logging, serviceLifecycle, unixSignals],
             path: "Tests/Support/PoisonedWorker"
         ),
         .testTarget(
@@ -488,14 +451,14 @@ let package = Package(
         ),
         .testTarget(
             name: "PrometheusTests",
-            dependencies: ["Prometheus", "PrometheusTesting", "Randomness", metrics],
+            dependencies: ["ServiceSupport", "PrometheusTesting", "Randomness", metrics],
             path: "Tests/Unit/PrometheusTests"
         ),
         .testTarget(
             name: "RevocationTests",
             dependencies: [
                 "AppStore", "AppStoreVerification", "InboxQueue", "InboxTesting", "Interpretation", "OpenSSL", "Outbox", "Postgres",
-                "PostgresTesting", "Revocation", "StoreSimulator", "StoreSimulatorServer", "Worker", logging, serviceLifecycle,
+                "PostgresTesting", "Revocation", "StoreSimulator", "StoreSimulatorServer", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/RevocationTests"
         ),
@@ -516,7 +479,7 @@ let package = Package(
             path: "Tests/Integration/ShopAPITests",
             exclude: ["feed-members.txt"]
         ),
-        .testTarget(name: "HTMLTests", dependencies: ["HTML", nioCore], path: "Tests/Unit/HTMLTests"),
+        .testTarget(name: "HTMLTests", dependencies: ["Console", nioCore], path: "Tests/Unit/HTMLTests"),
         .testTarget(
             name: "ConsolePagesTests",
             dependencies: [
@@ -545,7 +508,7 @@ let package = Package(
             name: "OutboxTests",
             dependencies: [
                 "AppStore", "AppStoreVerification", "StrictJSON", "InboxTesting", "Ledger", "LedgerStore", "Outbox", "Postgres",
-                "PostgresTesting", "Prometheus", "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", "Systemd", logging,
+                "PostgresTesting", "ServiceSupport", "PrometheusTesting", "StoreSimulator", "StoreSimulatorServer", logging,
                 serviceLifecycle,
             ],
             path: "Tests/Integration/OutboxTests"
@@ -553,7 +516,7 @@ let package = Package(
         .testTarget(
             name: "ServerAPITests",
             dependencies: [
-                "AppStore", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting",
+                "AppStore", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServiceSupport", "PrometheusTesting",
                 "ServerAPI", "StoreSimulator", "StoreSimulatorServer", "StrictJSON", "TemporaryPostgres", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/ServerAPITests"
@@ -561,38 +524,38 @@ let package = Package(
         .testTarget(
             name: "ConsumptionTests",
             dependencies: [
-                "AppStore", "Consumption", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Prometheus",
-                "PrometheusTesting", "ServerAPI", "StrictJSON", metrics, serviceLifecycle,
+                "AppStore", "ServerAPI", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServiceSupport",
+                "PrometheusTesting", "StrictJSON", metrics, serviceLifecycle,
             ],
             path: "Tests/Integration/ConsumptionTests"
         ),
         .testTarget(
             name: "InquiriesTests",
             dependencies: [
-                "AppStore", "CorpusTesting", "Inquiries", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "ServerAPI",
-                "StrictJSON", serviceLifecycle,
+                "AppStore", "CorpusTesting", "ServerAPI", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "StrictJSON",
+                serviceLifecycle,
             ],
             path: "Tests/Integration/InquiriesTests"
         ),
         .testTarget(
             name: "HistoryTests",
             dependencies: [
-                "AppStore", "CorpusTesting", "History", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness",
-                "ServerAPI", "StrictJSON", "Systemd", metrics,
+                "AppStore", "CorpusTesting", "Backfill", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "Randomness",
+                "ServerAPI", "StrictJSON", "ServiceSupport", metrics,
             ],
             path: "Tests/Integration/HistoryTests"
         ),
         .testTarget(
             name: "ImportTests",
             dependencies: [
-                "AppStore", "Commands", "Import", "InboxQueue", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting",
+                "AppStore", "Commands", "Backfill", "InboxQueue", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting",
                 "Randomness", "ServerAPI", "StrictJSON",
             ],
             path: "Tests/Integration/ImportTests"
         ),
         .testTarget(
             name: "ReconcileTests",
-            dependencies: ["AppStore", "InboxTesting", "Outbox", "Postgres", "PostgresTesting", "Reconcile", "SQL"],
+            dependencies: ["AppStore", "InboxTesting", "Outbox", "Postgres", "PostgresTesting", "Backfill", "SQL"],
             path: "Tests/Integration/ReconcileTests"
         ),
         .testTarget(
@@ -602,13 +565,13 @@ let package = Package(
             ],
             path: "Tests/Integration/ReportTests"
         ),
-        .testTarget(name: "ReportingTests", dependencies: ["Reporting", logging], path: "Tests/Unit/ReportingTests"),
-        .testTarget(name: "SystemdTests", dependencies: ["Systemd", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),
+        .testTarget(name: "ReportingTests", dependencies: ["ServiceSupport", logging], path: "Tests/Unit/ReportingTests"),
+        .testTarget(name: "SystemdTests", dependencies: ["ServiceSupport", "SystemdTesting", logging], path: "Tests/Unit/SystemdTests"),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "AppStore", "Feed", "HTTPRequesting", "InboxTesting", "Postgres", "PostgresTesting", "Prometheus", "PrometheusTesting",
-                "Randomness", "StoreSimulator", "Webhooks", nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
+                "AppStore", "Feed", "HTTPRequesting", "InboxTesting", "Postgres", "PostgresTesting", "ServiceSupport", "PrometheusTesting",
+                "Randomness", "StoreSimulator", nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
             ],
             path: "Tests/Integration/WebhooksTests"
         ),
@@ -616,7 +579,7 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "AppStore", "StrictJSON", "Interpretation", "InboxQueue", "InboxTesting", "Ledger", "Postgres", "PostgresTesting",
-                "Randomness", "SignedTesting", "StoreSimulator", "Systemd", "Worker", logging, serviceLifecycle,
+                "Randomness", "SignedTesting", "StoreSimulator", "ServiceSupport", logging, serviceLifecycle,
             ],
             path: "Tests/Integration/WorkerTests"
         ),

@@ -1,4 +1,5 @@
 internal import Glibc
+package import OpenSSL
 import Synchronization
 
 /// A least-recently-used cache of verified chains, keyed by the JWS header that contained them.
@@ -91,5 +92,16 @@ extension Verifier {
                 zip(chain.path, chain.path.dropFirst()).map { IssuedCertificate($0, issuer: $1) }
             }
         )
+    }
+}
+
+/// A certificate and the one that issued it.
+package struct IssuedCertificate: Hashable, Sendable {
+    package let certificate: Certificate
+    package let issuer: Certificate
+
+    package init(_ certificate: Certificate, issuer: Certificate) {
+        self.certificate = certificate
+        self.issuer = issuer
     }
 }

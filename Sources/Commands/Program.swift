@@ -1,7 +1,10 @@
 package import ArgumentParser
+import CBuild
+import CMalloc
 import FoundationEssentials
 import Glibc
 import Postgres
+import SQL
 
 /// Runs a command of either program and ends the process.
 package enum Program {
@@ -63,5 +66,57 @@ package enum Program {
             LogOutput.standardError.write(LogStyle.failureLines(message, isJournal: isJournal))
         }
         Glibc.exit(code)
+    }
+}
+
+/// The program: its daemons, `ingest`, `worker` and `console`, and the operator's commands.
+package struct AppStoreInbox: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "appstore-inbox",
+        abstract: "Absorbs Apple's App Store notifications into PostgreSQL: none lost, none twice, in any order.",
+        discussion: """
+            A setting is read from its flag, else from its environment variable APPSTORE_INBOX_…, else from the file that --config or \
+            APPSTORE_INBOX_CONFIG names (NAME=value lines, or JSON), else it has its default.
+            """,
+        version: "appstore-inbox \(Build.description)",
+        subcommands: [
+            MigrateCommand.self, IngestCommand.self, WorkerCommand.self, StatusCommand.self, DoctorCommand.self, TailCommand.self,
+            UserCommand.self, ExplainCommand.self, VerifyCommand.self, RequeueCommand.self, DiscardCommand.self, ReplayCommand.self,
+            KeyCommand.self, EndpointCommand.self, RedeliverCommand.self, ConsumptionCommand.self, HistoryCommand.self,
+            ReconcileCommand.self, ImportCommand.self, AppleCommand.self, ConsoleCommand.self,
+        ]
+    )
+
+    package init() {}
+}
+
+/// What was built.
+package enum Build {
+    package static let version = "0.2.0"
+
+    /// The commit, if the environment of `swift build` named it in `APPSTORE_INBOX_COMMIT`, else `unknown`.
+    package static let commit: String = {
+        let commit = String(cString: appstore_inbox_commit())
+        return commit.isEmpty ? "unknown" : commit
+    }()
+
+    /// The version of the schema that this program makes.
+    package static let schema = SchemaManifest().version
+
+    /// One line for `--version`.
+    package static let description = "\(version), commit \(commit), schema \(schema)"
+}
+
+/// How glibc handles freed memory.
+enum FreedMemory {
+    /// Keeps freed pages in the process and shares arenas among its threads. Call once, before any thread starts.
+    ///
+    /// Batches allocate and free megabytes many times a second. By default glibc returns these pages to the kernel, which clears them again
+    /// for the next batch, and keeps a separate arena for each thread.
+    static func keepForLater() {
+        _ = mallopt(M_TRIM_THRESHOLD, 16 << 20)
+        _ = mallopt(M_MMAP_THRESHOLD, 16 << 20)
+        _ = mallopt(M_TOP_PAD, 1 << 20)
+        _ = mallopt(M_ARENA_MAX, Int32(ProcessInfo.processInfo.activeProcessorCount))
     }
 }

@@ -1,7 +1,8 @@
 package import Logging
 package import Postgres
+import SQL
 import ServiceLifecycle
-package import Systemd
+package import ServiceSupport
 
 /// Numbers what changed in the ledger, step by step, while the feed is on. See `appstore.sequence_feed`.
 ///
@@ -81,4 +82,45 @@ package struct FeedService: Service {
         delays.most /= 2
         return delays.rest.next(using: &generator)
     }
+}
+
+/// What a step of the sequencer did.
+package struct FeedStep: Sendable, Hashable {
+    /// Whether the feed is on.
+    package let isOn: Bool
+    /// How many entries got a position. 0 also while another session takes a step.
+    package let told: Int
+    /// Whether more was committed than a step takes.
+    package let hasMore: Bool
+
+    /// How many changes a step takes at most.
+    package static let most = 2000
+
+    /// Takes a step, in a transaction of its own.
+    package static func take(upTo most: Int = most, on connection: Connection) async throws -> FeedStep {
+        let rows = try await connection.query(.sequenceFeed(maxTells: Int32(most)))
+        guard let row = rows.first else { return FeedStep(isOn: false, told: 0, hasMore: false) }
+        return FeedStep(
+            isOn: try row.decode("is_on"),
+            told: Int(try row.decode("told", as: Int64.self)),
+            hasMore: try row.decode("has_more")
+        )
+    }
+}
+
+/// The types of entries. `appstore.feed_types` has the same list.
+package enum FeedType {
+    package static let all = [
+        "effect.granted", "effect.refunded", "effect.revoked", "effect.refund_declined", "effect.refund_reversed", "effect.will_renew",
+        "effect.will_not_renew", "effect.plan_changed", "effect.offer_redeemed", "effect.billing_retry_started",
+        "effect.grace_period_started", "effect.grace_period_ended", "effect.expired", "effect.extended", "effect.consent_asked",
+        "effect.consent_given", "effect.consumption_asked", "effect.status_found", "effect.seats_refunded",
+        "effect.seats_unclaimed", "effect.seats_changed", "effect.consent_rescinded", "effect.external_purchase_token",
+        "effect.price_changed", "effect.metadata_updated", "effect.migrated", "effect.extension_completed",
+        "effect.extension_failed", "access.changed", "owner.changed", "order.paid", "order.refunded",
+        "user.forgotten", "test", "endpoint.disabled", "inbox.failed", "notification.received", "notification.rejected",
+    ]
+
+    /// What a reader may ask for: the types, and the patterns such as `effect.*` that stand for all that begin so.
+    package static let words = all + Set(all.filter { $0.contains(".") }.map { "\($0.prefix { $0 != "." }).*" }).sorted()
 }

@@ -2,6 +2,7 @@ package import NIOCore
 import NIOHTTP1
 import NIOPosix
 package import NIOSSL
+import Synchronization
 
 /// How a request reaches its server.
 package struct HTTPRoute: Sendable {
@@ -151,5 +152,117 @@ extension TLSConfiguration {
         tls.applicationProtocols = ["http/1.1"]
         tls.additionalTrustRoots = try paths.map { .certificates(try NIOSSLCertificate.fromPEMFile($0)) }
         return tls
+    }
+}
+
+/// Connections that wait for the next request over the same route.
+final class IdleConnections: Sendable {
+    private struct Entry {
+        let channel: any Channel
+        let expiry: Scheduled<Void>
+    }
+
+    private let lifetime: TimeAmount
+    private let entries = Mutex<[HTTPRoute.Key: [Entry]]>([:])
+
+    init(lifetime: Duration) {
+        self.lifetime = TimeAmount(lifetime)
+    }
+
+    /// Takes the connection that was used last.
+    func take(_ key: HTTPRoute.Key) -> (any Channel)? {
+        entries.withLock { entries in
+            while let entry = entries[key]?.popLast() {
+                if entries[key]?.isEmpty == true { entries[key] = nil }
+                entry.expiry.cancel()
+                if entry.channel.isActive { return entry.channel }
+            }
+            return nil
+        }
+    }
+
+    func put(_ channel: any Channel, _ key: HTTPRoute.Key) {
+        let expiry = channel.eventLoop.scheduleTask(in: lifetime) {
+            if self.remove(channel, key) { channel.close(promise: nil) }
+        }
+        entries.withLock { $0[key, default: []].append(Entry(channel: channel, expiry: expiry)) }
+    }
+
+    func closeAll() {
+        let all = entries.withLock { entries in
+            defer { entries = [:] }
+            return entries.values.joined().map(\.self)
+        }
+        for entry in all {
+            entry.expiry.cancel()
+            entry.channel.close(promise: nil)
+        }
+    }
+
+    /// False when it has been taken.
+    private func remove(_ channel: any Channel, _ key: HTTPRoute.Key) -> Bool {
+        entries.withLock { entries in
+            guard let index = entries[key]?.firstIndex(where: { $0.channel === channel }) else { return false }
+            entries[key]?.remove(at: index).expiry.cancel()
+            if entries[key]?.isEmpty == true { entries[key] = nil }
+            return true
+        }
+    }
+}
+
+extension EventLoopFuture where Value: Sendable {
+    /// Waits for the value until the deadline or the cancellation of the task, whichever comes first; these throw an ``ExchangeError``.
+    package func value(before deadline: NIODeadline) async throws -> Value {
+        let promise = eventLoop.makePromise(of: Value.self)
+        let timeout = eventLoop.scheduleTask(deadline: deadline) { promise.fail(ExchangeError.timedOut) }
+        whenComplete { result in
+            timeout.cancel()
+            promise.completeWith(result)
+        }
+        return try await withTaskCancellationHandler {
+            try await promise.futureResult.get()
+        } onCancel: {
+            promise.fail(ExchangeError.cancelled)
+        }
+    }
+}
+
+/// Sends requests straight to the host of their address, or to a Unix socket, without a proxy.
+package final class DirectClient: Sendable {
+    private let tls: NIOSSLContext?
+    private let connectTimeout: Duration
+    private let connections: HTTPConnections
+
+    /// - Parameters:
+    ///   - tls: for https; nil where all addresses are plain.
+    ///   - idleLifetime: for how long a connection waits for another request.
+    package init(tls: TLSConfiguration?, connectTimeout: Duration = .seconds(5), idleLifetime: Duration = .seconds(60)) throws {
+        self.tls = try tls.map { try NIOSSLContext(configuration: $0) }
+        self.connectTimeout = connectTimeout
+        connections = HTTPConnections(idleLifetime: idleLifetime)
+    }
+
+    /// Closes the connections that no request uses. A client that is not used any more must be closed.
+    package func close() { connections.close() }
+
+    /// Sends a request and waits for its whole answer, at most for `timeout`. Cancellation stops it.
+    package func send(_ request: HTTPRequest, timeout: Duration) async throws(ExchangeError) -> ReceivedAnswer {
+        let deadline = NIODeadline.now() + TimeAmount(timeout)
+        let place = request.address.place
+        let route = HTTPRoute(HTTPRoute.Key(place)) { [tls, connectTimeout] loop in
+            let bootstrap = ClientBootstrap(group: loop)
+                .connectTimeout(max(.zero, min(TimeAmount(connectTimeout), deadline - .now())))
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture { try HTTPConnections.addHandlers(to: channel, for: place, tls: tls) }
+                }
+            switch place {
+            case .host(let host, let port, _):
+                return bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1).connect(host: host, port: port)
+            case .socket(let path): return bootstrap.connect(unixDomainSocketPath: path)
+            }
+        }
+        let answer = try await connections.send(request, over: [route], before: deadline)
+        if let failure = answer.failure { throw failure }
+        return answer
     }
 }

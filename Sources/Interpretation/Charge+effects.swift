@@ -44,3 +44,8 @@ extension Charge {
         )
     }
 }
+
+extension Timestamp {
+    /// This instant without its milliseconds, as in receipts.
+    var wholeSeconds: Timestamp { Timestamp(millisecondsSince1970: millisecondsSince1970 / 1000 * 1000) }
+}

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 import AppStoreVerification
 package import Ledger
 
@@ -143,4 +143,159 @@ extension ReceiptFact {
     fileprivate var refundOrder: (Int64, Int, String) {
         (content.revocationDate?.millisecondsSince1970 ?? 0, key.id.utf8.count, key.id)
     }
+}
+
+extension NotificationV1Interpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let (event, reader) = (reading.event, reading.reader)
+        let (json, body) = try reading.decodedDocument(as: ResponseBodyV1.self)
+        let receipt = enclosedReceipt(in: body, &reading)
+        reading.labels = EventLabels(body)
+        let notification: AuthenticNotificationV1
+        do throws(AuthenticNotificationV1.Refusal) {
+            notification = try AuthenticNotificationV1(
+                body,
+                receipt: receipt,
+                digest: ContentDigest.ofNotificationV1(json),
+                // Not the time of this attempt: the facts must not depend on when the event is processed.
+                receivedAt: event.receivedAt,
+                policy: reader.receipts.policy
+            )
+        } catch {
+            let isMissing = error == .environmentMissing || error == .bundleMissing
+            throw (isMissing ? body.odd.first(named: naming) : nil).map(EventRefusal.unreadable) ?? EventRefusal(error.rawValue)
+        }
+        // What decides to whom it belongs never counts as absent.
+        if let member = body.odd.first(named: deciding) { throw .unreadable(member) }
+        reading.labels = EventLabels(notification)
+        switch receipt {
+        case .refused(let rejection) where rejection.isRetryable: throw EventRefusal(rejection)
+        case .verified(let receipt): try reading.refuseNUL(in: receipt)
+        case .refused, .absent: break
+        }
+        var facts = facts(of: notification, eventID: event.id, settings: reader.legacy)
+        if let member = body.odd.first(named: needed) { facts.unhandledReason = EventRefusal.unreadableReason(member) }
+        reading.labels.name(facts)
+        return facts
+    }
+
+    /// Members that name environment and app.
+    private static let deciding = Set([ResponseBodyV1.Member.environment, .bundleID].map(\.rawValue))
+
+    /// The same, and what may contain them.
+    private static let naming = deciding.union(
+        [
+            ResponseBodyV1.Member.unifiedReceipt, .latestReceipt, .latestReceiptInfo, .latestExpiredReceipt, .latestExpiredReceiptInfo,
+        ].map(\.rawValue)
+    )
+
+    /// Members that say what happened, and to which contract.
+    private static let needed = Set(
+        [
+            ResponseBodyV1.Member.notificationType, .originalTransactionID, .unifiedReceipt, .latestReceipt, .latestExpiredReceipt,
+        ].map(\.rawValue) + [UnifiedReceipt.Member.pendingRenewalInfo.rawValue]
+    )
+
+    private static func enclosedReceipt(in body: ResponseBodyV1, _ reading: inout EventReading) -> EnclosedReceipt {
+        guard let data = body.receiptData else { return .absent }
+        return switch reading.verify(receipt: data) {
+        case .valid(let receipt): .verified(receipt)
+        case .invalid(let rejection): .refused(rejection)
+        }
+    }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        guard let type else { return nil }
+        let known = NotificationV1Meaning.of(NotificationTypeV1(rawValue: type))
+        let summary = known?.summary ?? "not in the table of this version: what it says of charges and renewals is merged, nothing else"
+        return "\(type): \(summary)"
+    }
+}
+
+/// The renewal that a notification V1 is about, read from every place where the versions of the format put it.
+struct NotificationV1Renewal {
+    /// Nil when the notification may mean several contracts.
+    let contract: String?
+    let productID: String?
+    private let autoRenewStatus: AutoRenewStatus?
+    let gracePeriodExpiresDate: Timestamp?
+    private let consentStatus: PriceIncreaseStatus?
+
+    init(of body: ResponseBodyV1, among renewals: [V1RenewalFact]) {
+        let candidates = Self.candidates(for: body, among: renewals)
+        let renewal = candidates.first?.renewal
+        let isOnly = candidates.count == 1
+        contract = body.originalTransactionID ?? (isOnly ? candidates.first?.contract.id : nil)
+        productID = isOnly ? renewal?.productID ?? renewal?.autoRenewProductID : body.autoRenewProductID
+        autoRenewStatus = body.autoRenewStatus ?? renewal?.autoRenewStatus
+        gracePeriodExpiresDate = body.gracePeriodExpiresDate ?? renewal?.gracePeriodExpiresDate
+        consentStatus = body.priceConsentStatus ?? renewal?.priceIncreaseStatus ?? renewal?.priceConsentStatus
+    }
+
+    /// What happened; nil for a type that says nothing beyond its receipt, and where the body does not tell which of two effects it is.
+    func effect(of type: NotificationTypeV1?) -> EffectKind? {
+        switch type {
+        case .didFailToRenew: gracePeriodExpiresDate == nil ? .billingRetryStarted : .gracePeriodStarted
+        case .didChangeRenewalStatus: autoRenewStatus.map { $0 == .on ? .willRenew : .willNotRenew }
+        case .didChangeRenewalPref: .planChanged
+        case .priceIncreaseConsent:
+            consentStatus == .customerConsentedOrWasNotifiedWithoutNeedingConsent ? .consentGiven : .consentAsked
+        case .consumptionRequest: .consumptionAsked
+        default: nil
+        }
+    }
+
+    /// The renewals of the contract that the body names. Without a named contract: all, narrowed by the named plan and by a failed charge.
+    private static func candidates(for body: ResponseBodyV1, among renewals: [V1RenewalFact]) -> [V1RenewalFact] {
+        if let id = body.originalTransactionID { return renewals.filter { $0.contract.id == id } }
+        var candidates = renewals
+        func narrow(_ matches: (PendingRenewalInfo) -> Bool) {
+            let matching = candidates.filter { matches($0.renewal) }
+            if !matching.isEmpty { candidates = matching }
+        }
+        if let product = body.autoRenewProductID { narrow { $0.autoRenewProductID == product } }
+        if body.notificationType == .didFailToRenew { narrow { $0.isInBillingRetryPeriod == true } }
+        return candidates
+    }
+}
+
+/// What a type of notification V1 means for the ledger. Charges and refunds come from the receipt, whatever the type.
+package struct NotificationV1Meaning: Sendable {
+    package let type: NotificationTypeV1
+    /// What may have happened beyond what the receipt says. The state of the renewal selects one of these; one effect for each content.
+    package let lifecycle: [EffectKind]
+    /// The meaning as text for operators.
+    package let summary: String
+
+    private init(_ type: NotificationTypeV1, _ lifecycle: [EffectKind], _ summary: String) {
+        self.type = type
+        self.lifecycle = lifecycle
+        self.summary = summary
+    }
+
+    /// The meaning; nil for what Apple has not documented.
+    package static func of(_ type: NotificationTypeV1?) -> NotificationV1Meaning? { type.flatMap { byType[$0] } }
+
+    private static let byType = Dictionary(uniqueKeysWithValues: all.map { ($0.type, $0) })
+}
+
+extension NotificationV1Meaning {
+    // swift-format-ignore
+    /// Everything that Apple documents: a table to be read by columns.
+    package static let all: [NotificationV1Meaning] = [
+        //    type                     effects                                     what it means for the ledger
+        .init(.initialBuy,             [],                                         "its order is paid, the contract begins"),
+        .init(.didRenew,               [],                                         "an order of its own is paid"),
+        .init(.interactiveRenewal,     [],                                         "an order is paid: renewed by hand, or another plan at once"),
+        .init(.didRecover,             [],                                         "an order is paid, for a charge that had failed"),
+        .init(.renewal,                [],                                         "the same, as it was called until 2021"),
+        .init(.didFailToRenew,         [.gracePeriodStarted, .billingRetryStarted], "a charge failed: access stays for a grace period, or ends"),
+        .init(.didChangeRenewalStatus, [.willRenew, .willNotRenew],                "renewal was turned on or off; access stays to the end"),
+        .init(.didChangeRenewalPref,   [.planChanged],                             "another plan, at once or from the next renewal on"),
+        .init(.priceIncreaseConsent,   [.consentAsked, .consentGiven],             "the customer is asked for consent to a higher price"),
+        .init(.cancel,                 [],                                         "a subscription was refunded, or replaced by an upgrade"),
+        .init(.refund,                 [],                                         "a charge was refunded"),
+        .init(.revoke,                 [],                                         "family sharing ended: this member's access ends"),
+        .init(.consumptionRequest,     [.consumptionAsked],                        "Apple asks before it decides on a refund: 12 hours"),
+    ]
 }

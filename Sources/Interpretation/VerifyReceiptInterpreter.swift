@@ -1,6 +1,7 @@
-import AppStore
+package import AppStore
 package import AppStoreVerification
 package import Ledger
+import StrictJSON
 
 /// Turns Apple's answer about a receipt into facts. Pure.
 package enum VerifyReceiptInterpreter {
@@ -109,5 +110,129 @@ extension VerifyReceiptResponse {
         let purchases = latestReceiptInfo + (receipt?.inApp ?? []) + [receipt?.transaction].compactMap(\.self)
         let isLeftOut = purchases.contains(where: \.isUnreadable)
         return odd.first(named: lists) ?? (isLeftOut ? odd.first(named: ReceiptTransaction.neededMembers) : nil)
+    }
+}
+
+/// An answer of verifyReceipt about a configured app. It is trusted because it came over a TLS connection to Apple.
+package struct ReceiptAnswer: Sendable {
+    package let response: VerifyReceiptResponse
+    package let environment: AppStoreEnvironment
+    package let bundleID: String
+    /// The version of everything that is as new as the answer.
+    package let askedAt: Timestamp
+
+    /// Why an answer cannot be used; the raw value is the code that is stored and shown.
+    package enum Refusal: String, Error, CaseIterable, Sendable {
+        /// The receipt is not valid: the status is neither 0 nor, for an iOS 6 style receipt, 21006.
+        case notValid = "status_not_valid"
+        /// The answer names no environment.
+        case environmentMissing = "environment_missing"
+        /// The environment is not configured.
+        case wrongEnvironment = "wrong_environment"
+        /// The receipt names no app.
+        case bundleMissing = "bundle_missing"
+        /// The app is not configured.
+        case wrongBundle = "wrong_bundle"
+        /// The answer has no request date.
+        case requestDateMissing = "request_date_missing"
+    }
+
+    /// - Parameters:
+    ///   - receivedAt: when the answer came in. It is the version of answers about iOS 6 style receipts, which have no date.
+    ///   - policy: which apps and environments are configured.
+    package init(_ response: VerifyReceiptResponse, receivedAt: Timestamp, policy: VerificationPolicy) throws(Refusal) {
+        let isOfOneTransaction = response.receipt?.transaction != nil
+        guard response.status == .valid || (response.status == .subscriptionExpired && isOfOneTransaction) else { throw .notValid }
+        guard let environment = response.environment ?? response.receipt?.receiptType?.environment else { throw .environmentMissing }
+        guard policy.environments?.contains(environment) ?? true else { throw .wrongEnvironment }
+        guard let bundleID = response.receipt?.bundleID else { throw .bundleMissing }
+        guard policy.accepts(bundleID: bundleID) else { throw .wrongBundle }
+        guard let askedAt = response.receipt?.requestDate ?? (isOfOneTransaction ? receivedAt : nil) else { throw .requestDateMissing }
+        self.response = response
+        self.environment = environment
+        self.bundleID = bundleID
+        self.askedAt = askedAt
+    }
+}
+
+/// Turns the genuine receipt that Apple has not answered for into facts. Pure.
+package enum UnansweredReceiptInterpreter {
+    /// The charges in a receipt, as of when Apple made it.
+    package static func facts(of receipt: VerifiedReceipt, eventID: Int64) -> EventFacts {
+        var facts = EventFacts(eventID: eventID, environment: receipt.environment, notificationUUID: nil)
+        facts.add(receipt.reading())
+        return facts
+    }
+}
+
+extension UnansweredReceiptInterpreter: EventInterpreter {
+    static func facts(of reading: inout EventReading) throws(EventRefusal) -> EventFacts {
+        let event = reading.event
+        let unanswered = try reading.decoded { () throws(UnansweredReceipt.Malformed) in try UnansweredReceipt(body: event.body) }
+        let receipt = try reading.accepted(reading.verify(receipt: unanswered.receiptData))
+        try reading.refuseNUL(in: receipt)
+        let facts = facts(of: receipt, eventID: event.id)
+        reading.labels.name(facts)
+        return facts
+    }
+
+    static func meaning(type: String?, subtype: String?) -> String? {
+        "a posted receipt that Apple has not answered for: its purchases as of when Apple made it"
+    }
+}
+
+extension OutboundCall {
+    /// Asks verifyReceipt about a genuine receipt that a client posted; without an answer, the receipt itself is used.
+    package static func verifyReceipt(about receipt: VerifiedReceipt, eventID: Int64) -> OutboundCall {
+        verifyReceipt(
+            receipt.bundleID,
+            ContentDigest.hexadecimal(receipt.contentHash),
+            eventID,
+            fallback: EventSource.unansweredReceipt.rawValue
+        )
+    }
+
+    /// Asks verifyReceipt about the receipt of a notification V1 that only Apple can read: an iOS 6 style receipt, or one signed by unknown
+    /// certificates. Nil when there is no receipt, when it can be read here, and when it does not have the form of a receipt.
+    package static func verifyReceipt(about notification: AuthenticNotificationV1, eventID: Int64) -> OutboundCall? {
+        guard notification.receipt.mayBeValidForApple, let data = notification.body.receiptData else { return nil }
+        return verifyReceipt(notification.bundleID, ContentDigest.ofBytes(Array(data.utf8)), eventID, fallback: nil)
+    }
+
+    private static func verifyReceipt(_ bundleID: String, _ contentHash: String, _ eventID: Int64, fallback: String?) -> OutboundCall {
+        OutboundCall(
+            kind: EventSource.verifyReceipt.rawValue,
+            key: verifyReceiptKey(bundleID, contentHash),
+            bundleID: bundleID,
+            eventID: eventID,
+            fallback: fallback
+        )
+    }
+
+    /// - Parameter contentHash: identifies the receipt, so that a receipt that is posted twice has only one open call.
+    static func verifyReceiptKey(_ bundleID: String, _ contentHash: String) -> String { "\(bundleID):\(contentHash)" }
+}
+
+/// What a posted receipt says before it is verified: enough to look up its charges in the ledger.
+package struct ReceiptOutline: Hashable, Sendable {
+    /// The charges in it, each once and in its order.
+    package let transactionIDs: [String]
+    /// The key of the call that asks Apple about the receipt, if there is one; nil when the receipt names no app.
+    package let callKey: String?
+
+    /// Nil for a receipt that cannot be read; the worker ignores it, too.
+    ///
+    /// - Parameter receiptData: as it was posted.
+    package init?(receiptData: String) {
+        guard case .appReceipt(let encoding) = ReceiptInput(Array(receiptData.utf8)[...]) else { return nil }
+        do {
+            let content = try SignedReceipt(encoding[...]).content
+            let receipt = try AppReceipt(content: content)
+            var seen: Set<String> = []
+            transactionIDs = receipt.purchases.compactMap(\.transactionID).filter { !$0.hasNUL && seen.insert($0).inserted }
+            callKey = receipt.bundleID.map { OutboundCall.verifyReceiptKey($0, ContentDigest.ofBytes(content)) }
+        } catch {
+            return nil
+        }
     }
 }

@@ -113,3 +113,65 @@ package struct BatchFold: Sendable {
         return post.firstEventID == event.eventID && post.owner.map(key.isUser) ?? false
     }
 }
+
+/// What a merge changed in the ledger, and which event came first.
+package struct MergeResult: Sendable {
+    /// Charges whose register now holds this batch's fact and did not before.
+    package var movedTransactions: Set<LedgerKey> = []
+    package var movedSubscriptions: Set<LedgerKey> = []
+    /// Charges whose receipt half now holds this batch's fact and did not before.
+    package var movedReceipts: Set<LedgerKey> = []
+    package var movedLegacyRenewals: Set<V1RenewalFact.Key> = []
+    /// The notifications that said something new about a refund.
+    package var movedRefundStatements: Set<NotificationKey> = []
+    /// Events that changed a row of a register whose statements are merged one by one.
+    package var movedStatements: Set<Int64> = []
+    /// Of each event with an app transaction, the user whose app posted it first; nil where none has.
+    package var appTransactionUsers: [Int64: String] = [:]
+    /// The first event of each notification, in this batch or an earlier one.
+    package var firstEvents: [NotificationKey: Int64] = [:]
+    /// The event that brought each effect, in this batch or an earlier one.
+    package var effectEvents: [EffectKey: Int64] = [:]
+    /// Each post of the batch, as the ledger has it.
+    package var posts: [ClientPost.Key: KnownPost] = [:]
+
+    /// A client's post, as the ledger has it.
+    package struct KnownPost: Hashable, Sendable {
+        /// The user of the order that the named transaction pays, unless forgotten, else of its contract; nil where there is none.
+        package var owner: String?
+        /// The first event with the post, in this batch or an earlier one.
+        package var firstEventID: Int64
+        /// Whether a user who was forgotten owned the contract.
+        package var wasForgotten: Bool
+
+        package init(owner: String?, firstEventID: Int64, wasForgotten: Bool = false) {
+            self.owner = owner
+            self.firstEventID = firstEventID
+            self.wasForgotten = wasForgotten
+        }
+    }
+
+    package init() {}
+}
+
+/// The result of a verified event. It depends on the order of arrival; the ledger does not.
+package enum EventResult: String, Sendable {
+    /// A register moved, or the event brought an effect.
+    case applied
+    /// Everything in it was already known, or older.
+    case superseded
+    /// There was nothing to merge.
+    case noEffect = "no_effect"
+    /// An earlier event has the same notificationUUID. The facts were merged nevertheless.
+    case duplicate
+    /// This version does not know its meaning; its facts were merged.
+    case unhandled
+}
+
+/// Why a charge does not belong to the user who posted it. Its facts were merged nevertheless.
+package enum OwnershipDoubt: String, Sendable {
+    /// It belongs to another user.
+    case conflict = "owner_conflict"
+    /// It has no owner yet, and the post did not make the user its owner.
+    case unknown = "owner_unknown"
+}

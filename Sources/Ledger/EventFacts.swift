@@ -71,3 +71,87 @@ package struct EventFacts: Sendable {
         return locked
     }
 }
+
+/// What Apple says of an Apple Account's download of an app, and which user's app posted it.
+package struct AppTransactionFact: Sendable {
+    /// Environment and appTransactionId.
+    package let key: LedgerKey
+    package let version: Version
+    package let bundleID: String
+    private let shared: SharedValue<AppTransaction>
+    package var app: AppTransaction { _read { yield shared.value } }
+    /// The user's app posted it; nil where Apple sent it, or no user claims it.
+    package var post: Post?
+
+    /// A user's app posted an app transaction. The first post counts, by arrival.
+    package struct Post: Sendable {
+        package let user: String
+        /// When the event came in, in whole milliseconds; independent of when it is processed.
+        package let receivedAt: Timestamp
+
+        package init(user: String, receivedAt: Timestamp) {
+            self.user = user
+            self.receivedAt = receivedAt
+        }
+    }
+
+    package init(key: LedgerKey, version: Version, bundleID: String, app: AppTransaction) {
+        self.key = key
+        self.version = version
+        self.bundleID = bundleID
+        shared = SharedValue(app)
+    }
+}
+
+/// What one notification says of a token for purchases outside the App Store.
+package struct ExternalPurchaseTokenFact: Sendable {
+    /// Environment and externalPurchaseId.
+    package let key: LedgerKey
+    /// The signing date of the notification, then the hash of its payload.
+    package let version: Version
+    package let bundleID: String
+    private let shared: SharedValue<ExternalPurchaseToken>
+    package var token: ExternalPurchaseToken { _read { yield shared.value } }
+    /// Nil where it has none, or one that cannot be read.
+    package let subtype: Subtype?
+
+    package init(key: LedgerKey, version: Version, bundleID: String, token: ExternalPurchaseToken, subtype: Subtype?) {
+        self.key = key
+        self.version = version
+        self.bundleID = bundleID
+        shared = SharedValue(token)
+        self.subtype = subtype
+    }
+}
+
+/// A call to an external service that an event asks for. The transaction that merges the event's facts writes the call; the outbox makes it
+/// later. It is not part of the ledger, because its answer depends on when it is made.
+package struct OutboundCall: Hashable, Sendable {
+    /// The kind of call in the outbox, such as `verify_receipt`.
+    package let kind: String
+    /// What is asked, up to 255 bytes: a kind has at most one open call with the same key.
+    package let key: String
+    package let bundleID: String
+    /// The event whose body has the data of the call.
+    package let eventID: Int64
+    /// The source under which the event's receipt enters the inbox again when there is no answer; nil for no fallback.
+    package let fallback: String?
+    /// How long the outbox tries.
+    package let timeLimit: Duration
+
+    package init(
+        kind: String,
+        key: String,
+        bundleID: String,
+        eventID: Int64,
+        fallback: String? = nil,
+        timeLimit: Duration = .seconds(86_400)
+    ) {
+        self.kind = kind
+        self.key = key
+        self.bundleID = bundleID
+        self.eventID = eventID
+        self.fallback = fallback
+        self.timeLimit = timeLimit
+    }
+}

@@ -93,3 +93,93 @@ package struct TransactionRegister: Sendable {
         return signed.map { $0.version.signedDate < receipt.latest.version.signedDate } ?? true
     }
 }
+
+/// What receipts say about a charge: the newest fact as a whole, and the constants that only some forms of a receipt have. A newer receipt
+/// of another form does not erase these constants.
+package struct ReceiptHalf: Sendable {
+    package private(set) var latest: ReceiptFact
+    /// The bytewise greatest value of all facts, so that the join is commutative.
+    package private(set) var productType: ProductType?
+    package private(set) var inAppOwnershipType: InAppOwnershipType?
+    package private(set) var subscriptionGroupIdentifier: String?
+    /// Whether any fact says that the charge belongs to a contract. It counts only as long as no type is known.
+    package private(set) var isSubscription: Bool
+
+    package init(_ fact: ReceiptFact) {
+        latest = fact
+        productType = fact.content.productType
+        inAppOwnershipType = fact.content.inAppOwnershipType
+        subscriptionGroupIdentifier = fact.content.subscriptionGroupIdentifier
+        isSubscription = fact.isSubscription
+    }
+
+    package mutating func join(_ other: ReceiptHalf) {
+        if latest.version < other.latest.version { latest = other.latest }
+        productType = Self.greater(productType?.rawValue, other.productType?.rawValue).map(ProductType.init)
+        inAppOwnershipType =
+            Self.greater(inAppOwnershipType?.rawValue, other.inAppOwnershipType?.rawValue).map(InAppOwnershipType.init)
+        subscriptionGroupIdentifier = Self.greater(subscriptionGroupIdentifier, other.subscriptionGroupIdentifier)
+        isSubscription = isSubscription || other.isSubscription
+    }
+
+    /// Like PostgreSQL's `greatest(… COLLATE "C")`.
+    static func greater(_ left: String?, _ right: String?) -> String? {
+        guard let left, let right else { return left ?? right }
+        return left.utf8.lexicographicallyPrecedes(right.utf8) ? right : left
+    }
+}
+
+/// A member of a transaction that cannot change: a newer JWS without it does not erase what is known. The raw value is its column.
+package enum LastingMember: String, CaseIterable, Sendable {
+    case productType = "product_type"
+    case inAppOwnershipType = "in_app_ownership_type"
+    case subscriptionGroupIdentifier = "subscription_group_identifier"
+    case quantity
+    case originalPurchaseDate = "original_purchase_date"
+    case price
+    case currency
+    case storefront
+    case storefrontID = "storefront_id"
+    case transactionReason = "transaction_reason"
+    case offerType = "offer_type"
+    case offerIdentifier = "offer_identifier"
+    case offerDiscountType = "offer_discount_type"
+    case offerPeriod = "offer_period"
+    case appTransactionID = "app_transaction_id"
+    case previousOriginalTransactionID = "previous_original_transaction_id"
+
+    package func isIn(_ payload: JWSTransactionDecodedPayload) -> Bool {
+        switch self {
+        case .productType: payload.type != nil
+        case .inAppOwnershipType: payload.inAppOwnershipType != nil
+        case .subscriptionGroupIdentifier: payload.subscriptionGroupIdentifier != nil
+        case .quantity: payload.quantity != nil
+        case .originalPurchaseDate: payload.originalPurchaseDate != nil
+        case .price: payload.price != nil || payload.multiSeatInfo?.total != nil
+        case .currency: payload.currency != nil
+        case .storefront: payload.storefront != nil
+        case .storefrontID: payload.storefrontId != nil
+        case .transactionReason: payload.transactionReason != nil
+        case .offerType: payload.offerType != nil
+        case .offerIdentifier: payload.offerIdentifier != nil
+        case .offerDiscountType: payload.offerDiscountType != nil
+        case .offerPeriod: payload.offerPeriod != nil
+        case .appTransactionID: payload.appTransactionId != nil
+        case .previousOriginalTransactionID: payload.previousOriginalTransactionId != nil
+        }
+    }
+
+    /// Whether receipts say it; false for members for which receipts do not count beside a JWS.
+    package func isIn(_ receipts: ReceiptHalf) -> Bool {
+        switch self {
+        case .productType: receipts.productType != nil
+        case .inAppOwnershipType: receipts.inAppOwnershipType != nil
+        case .subscriptionGroupIdentifier: receipts.subscriptionGroupIdentifier != nil
+        case .quantity: receipts.latest.content.quantity != nil
+        case .originalPurchaseDate: receipts.latest.content.originalPurchaseDate != nil
+        case .price, .currency, .storefront, .storefrontID, .transactionReason, .offerType, .offerIdentifier, .offerDiscountType,
+            .offerPeriod, .appTransactionID, .previousOriginalTransactionID:
+            false
+        }
+    }
+}

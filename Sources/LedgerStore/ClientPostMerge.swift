@@ -31,3 +31,44 @@ enum ClientPostMerge {
         )
     }
 }
+
+/// Merges what Apple says of downloads of apps, and who posted it.
+enum AppTransactionMerge {
+    /// Returns event_id, has_changed and user_id of each event.
+    static func statement(_ facts: [(fact: AppTransactionFact, eventID: Int64)]) -> Statement {
+        let (apps, posts) = (facts.map(\.fact.app), facts.map(\.fact.post))
+        return .mergeAppTransactions(
+            eventIDs: facts.map(\.eventID),
+            environments: facts.map(\.fact.key.environment.rawValue),
+            appTransactionIDs: facts.map(\.fact.key.id),
+            bundleIDs: facts.map(\.fact.bundleID),
+            originalApplicationVersions: apps.map(\.originalApplicationVersion),
+            applicationVersions: apps.map(\.applicationVersion),
+            originalPurchaseDates: apps.map { PostgresTimestamp($0.originalPurchaseDate) },
+            originalPlatforms: apps.map(\.originalPlatform?.rawValue),
+            preorderDates: apps.map { PostgresTimestamp($0.preorderDate) },
+            storeTypes: apps.map(\.storeType?.rawValue),
+            revocationDates: apps.map { PostgresTimestamp($0.revocationDate) },
+            signedDates: facts.map { PostgresTimestamp($0.fact.version.signedDate) },
+            payloadHashes: facts.map(\.fact.version.hash),
+            userIDs: posts.map { $0?.user },
+            receivedAt: posts.map { PostgresTimestamp($0?.receivedAt) }
+        )
+    }
+}
+
+/// Records the types in posted receipts, and gives them to the transactions that come from Apple's answer.
+enum PostedTypeMerge {
+    static func statement(_ types: [(key: LedgerKey, value: ProductType)]) -> Statement {
+        .mergePostedTypes(
+            environments: types.map(\.key.environment.rawValue),
+            transactionIDs: types.map(\.key.id),
+            productTypes: types.map(\.value.rawValue)
+        )
+    }
+
+    /// After the transactions are merged.
+    static func application(_ keys: [LedgerKey]) -> Statement {
+        .applyPostedTypes(environments: keys.map(\.environment.rawValue), transactionIDs: keys.map(\.id))
+    }
+}

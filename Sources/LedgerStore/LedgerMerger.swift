@@ -176,3 +176,72 @@ extension BatchFold {
         }
     }
 }
+
+/// Statements of one round trip, each with the reader of its rows.
+struct MergePipeline {
+    typealias Reader = (inout MergeResult, Row) throws -> Void
+    private var steps: [(statement: Statement, read: Reader)] = []
+
+    /// Adds a statement about these rows, unless there are none.
+    mutating func add<Element>(
+        _ rows: [Element],
+        _ statement: ([Element]) -> Statement,
+        read: @escaping Reader = { _, _ in }
+    ) {
+        if !rows.isEmpty { add(statement(rows), read: read) }
+    }
+
+    mutating func add(_ statement: Statement, read: @escaping Reader = { _, _ in }) {
+        steps.append((statement, read))
+    }
+
+    /// Runs the statements in order, in one round trip.
+    func run(in transaction: Transaction) async throws -> MergeResult {
+        var merged = MergeResult()
+        try await run(in: transaction, into: &merged)
+        return merged
+    }
+
+    /// The same, but adds to an earlier result.
+    func run(in transaction: Transaction, into merged: inout MergeResult) async throws {
+        guard !steps.isEmpty else { return }
+        for (rows, step) in zip(try await transaction.pipeline(steps.map(\.statement)), steps) {
+            for row in rows {
+                try step.read(&merged, row)
+            }
+        }
+    }
+}
+
+extension Row {
+    /// The key in these two columns.
+    func key(_ environment: String, _ id: String) throws -> LedgerKey {
+        LedgerKey(environment: AppStoreEnvironment(rawValue: try decode(environment)), id: try decode(id))
+    }
+
+    var notificationKey: NotificationKey {
+        get throws {
+            let environment = AppStoreEnvironment(rawValue: try decode("environment"))
+            return NotificationKey(environment: environment, uuid: try decode("notification_uuid"))
+        }
+    }
+}
+
+/// Uses a receipt as it is when Apple's answer about it cannot be used.
+package enum OutboundFallback {
+    /// - Parameter answers: events that answer calls. Calls without a fallback, and calls that already fell back, are skipped.
+    package static func fallBack(from answers: [Int64], in transaction: Transaction) async throws {
+        try await transaction.execute(.fallBackFromAnswers(answerEventIDs: answers.sorted()))
+    }
+}
+
+extension PostgresTimestamp {
+    init(_ timestamp: Timestamp) {
+        self.init(millisecondsSince1970: timestamp.millisecondsSince1970)
+    }
+
+    init?(_ timestamp: Timestamp?) {
+        guard let timestamp else { return nil }
+        self.init(timestamp)
+    }
+}

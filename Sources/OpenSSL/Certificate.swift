@@ -82,3 +82,110 @@ extension Certificate: Hashable {
     package static func == (left: Certificate, right: Certificate) -> Bool { left.der == right.der }
     package func hash(into hasher: inout Hasher) { hasher.combine(der) }
 }
+
+/// The allowed uses of a certificate's key (RFC 5280 §4.2.1.3).
+package struct KeyUsage: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Signatures over anything but certificates and revocation lists.
+    package static let digitalSignature = Self(rawValue: UInt32(KU_DIGITAL_SIGNATURE))
+    /// Signatures over certificates.
+    package static let keyCertSign = Self(rawValue: UInt32(KU_KEY_CERT_SIGN))
+    /// Signatures over revocation lists.
+    package static let crlSign = Self(rawValue: UInt32(KU_CRL_SIGN))
+}
+
+extension Certificate {
+    /// Whether basic constraints say that this is a certificate authority (RFC 5280 §4.2.1.9).
+    package var isCA: Bool { X509_get_extension_flags(handle) & UInt32(EXFLAG_CA) != 0 }
+
+    /// The key usage; nil when the certificate does not restrict it.
+    package var keyUsage: KeyUsage? {
+        guard X509_get_extension_flags(handle) & UInt32(EXFLAG_KUSAGE) != 0 else { return nil }
+        return KeyUsage(rawValue: X509_get_key_usage(handle))
+    }
+
+    /// Whether `time`, in seconds since 1970, lies in the validity period, its ends included.
+    package func isValid(at time: Int64) -> Bool { notBefore <= time && time <= notAfter }
+
+    /// Whether subject and issuer have the same name and the key identifiers do not differ, as in a root. The signature is not checked.
+    package var isSelfSigned: Bool { X509_get_extension_flags(handle) & UInt32(EXFLAG_SS) != 0 }
+
+    /// Whether there is an extension with this dotted object identifier, critical or not.
+    package func hasExtension(oid: String) -> Bool {
+        defer { ERR_clear_error() }
+        guard let object = OBJ_txt2obj(oid, 1) else { return false }
+        defer { ASN1_OBJECT_free(object) }
+        return X509_get_ext_by_OBJ(handle, object, -1) >= 0
+    }
+}
+
+extension Certificate {
+    /// Reads the certificates of a PEM text, in order; text between the blocks is ignored, as by openssl(1).
+    ///
+    /// Throws `malformedCertificate` if there is none or one is damaged.
+    package static func bundle(pem: [UInt8]) throws(OpenSSLError) -> [Certificate] {
+        let unreadable = OpenSSLError(.malformedCertificate, "out of memory while reading PEM")
+        let certificates = try PEM.reading(
+            pem,
+            { bio throws(OpenSSLError) in
+                var certificates: [Certificate] = []
+                while let handle = PEM_read_bio_X509(bio, nil, COpenSSL_no_password, nil) {
+                    certificates.append(try Certificate(owning: handle))
+                }
+                // The loop ends at the end of the text and at a damaged block; only the reason differs.
+                let reason = ERR_peek_last_error()
+                guard ERR_GET_REASON(reason) == PEM_R_NO_START_LINE, ERR_GET_LIB(reason) == ERR_LIB_PEM else {
+                    throw .afterFailure(.malformedCertificate, "a damaged certificate in PEM after \(certificates.count) intact ones")
+                }
+                ERR_clear_error()
+                return certificates
+            },
+            otherwise: unreadable
+        )
+        guard !certificates.isEmpty else { throw OpenSSLError(.malformedCertificate, "no certificate in PEM") }
+        return certificates
+    }
+
+    /// Reads a PEM text with exactly one certificate; throws otherwise.
+    package static func single(pem: String) throws(OpenSSLError) -> Certificate {
+        let certificates = try bundle(pem: Array(pem.utf8))
+        guard certificates.count == 1 else {
+            throw OpenSSLError(.trailingBytes, "\(certificates.count) certificates in PEM where one is expected")
+        }
+        return certificates[0]
+    }
+
+    /// The certificate as a PEM block.
+    package var pem: String {
+        // Writing to memory fails only if memory runs out.
+        PEM.writing { PEM_write_bio_X509($0, handle) == 1 } ?? ""
+    }
+}
+
+/// A libcrypto memory buffer for the PEM functions (RFC 7468), lent in closures.
+enum PEM {
+    /// Calls `body` with a buffer that reads `bytes`.
+    static func reading<Value>(
+        _ bytes: [UInt8],
+        _ body: (OpaquePointer) throws(OpenSSLError) -> Value,
+        otherwise error: OpenSSLError
+    ) throws(OpenSSLError) -> Value {
+        // Copies the bytes: BIO_new_mem_buf would keep a pointer into the Swift array.
+        guard let count = Int32(exactly: bytes.count), let bio = BIO_new(BIO_s_mem()) else { throw error }
+        defer { BIO_free(bio) }
+        guard count == 0 || BIO_write(bio, bytes, count) == count else { throw error }
+        return try body(bio)
+    }
+
+    /// The text that `body` writes; nil if `body` returns false.
+    static func writing(_ body: (OpaquePointer) -> Bool) -> String? {
+        guard let bio = BIO_new(BIO_s_mem()) else { return nil }
+        defer { BIO_free(bio) }
+        guard body(bio) else { return nil }
+        var start: UnsafeMutablePointer<CChar>?
+        let count = COpenSSL_BIO_get_mem_data(bio, &start)
+        return String(decoding: UnsafeRawBufferPointer(start: start, count: max(0, count)), as: UTF8.self)
+    }
+}

@@ -4,7 +4,7 @@ import OpenSSL
 package import Outbox
 package import Postgres
 import ServiceLifecycle
-package import Systemd
+package import ServiceSupport
 
 /// Asks OCSP responders whether the certificates that sign are revoked, beside verification, and tells the verifier.
 ///
@@ -170,4 +170,32 @@ package struct RevocationService: Service {
             logger.info("no usable answer whether a certificate is revoked", metadata: metadata)
         }
     }
+}
+
+/// Which certificates this process has reported, so that it reports none for each event.
+struct SeenCertificates: Sendable {
+    /// How often a certificate that signs is reported again.
+    static let pause = Duration.seconds(6 * 3600)
+
+    private var reported: [IssuedCertificate: ContinuousClock.Instant] = [:]
+    private(set) var unreported: Set<IssuedCertificate> = []
+
+    /// Certificates that have signed since the last call.
+    mutating func add(_ used: Set<IssuedCertificate>, at now: ContinuousClock.Instant) {
+        reported = reported.filter { now - $0.value < Self.pause }
+        unreported.formUnion(used.filter { reported[$0] == nil })
+    }
+
+    /// The register has all of ``unreported``.
+    mutating func wereReported(at now: ContinuousClock.Instant) {
+        for certificate in unreported { reported[certificate] = now }
+        unreported = []
+    }
+}
+
+/// The keys of what this module logs.
+enum LogKey {
+    static let certificate = "certificate.sha256"
+    static let reason = "certificate.reason"
+    static let time = "certificate.revoked_at"
 }

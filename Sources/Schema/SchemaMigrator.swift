@@ -187,3 +187,347 @@ package struct SchemaMigrator: Sendable {
     /// An arbitrary number, the same for every run.
     private static let lockKey: Int64 = 0x6170_7073_746f_7265
 }
+
+/// What a run of ``SchemaMigrator/migrate()`` would do.
+package struct SchemaPlan: Hashable, Sendable {
+    /// Roles that it would make.
+    package let roles: [String]
+    package let changes: SchemaChanges
+}
+
+/// Sentences for the operator.
+extension SchemaPlan: CustomStringConvertible {
+    package var description: String {
+        var lines = roles.isEmpty ? [] : ["Would make the roles \(roles.joined(separator: ", "))."]
+        if let created = changes.created {
+            lines.append("Would make the schema, in version \(created).")
+        } else {
+            lines.append(changes.isEmpty ? "The schema is current." : "Would apply \(changes.parts.joined(separator: ", ")).")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension SchemaMigrator {
+    /// What ``migrate()`` would do; changes nothing.
+    ///
+    /// - Throws: ``SchemaError`` as far as the reasons for which ``migrate()`` would fail can be seen.
+    package func plan() async throws -> SchemaPlan {
+        try await connection.runScript("SET default_transaction_read_only = on")
+        try await requireUTF8()
+        let roles = try await missingRoles()
+        let known = try await knownVersion()
+        var changes = SchemaChanges()
+        if known == 0 {
+            changes.created = manifest.version
+        } else {
+            changes.steps = manifest.steps.filter { $0.version > known }.map(\.file.name)
+            try await actAsOwner()
+            changes.isRedefined = changes.steps.isEmpty ? try await isOutdated() : true
+            if changes.isEmpty { try await requireOwnObjects() }
+        }
+        return SchemaPlan(roles: roles, changes: changes)
+    }
+
+    /// A line for each version: what the database was made with or has applied since, and what it lacks.
+    package func versions() async throws -> [String] {
+        let known = try await version()
+        guard known > 0 else { return ["\(manifest.version)  the whole schema, not made yet"] }
+        let rows = try await connection.query(
+            """
+            SELECT version, name, is_breaking, to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS applied_at
+            FROM appstore.schema_history ORDER BY version
+            """
+        )
+        let applied = try rows.map { row in
+            let version = try row.decode("version", as: Int32.self)
+            let breaking = try row.decode("is_breaking") ? ", breaking" : ""
+            let unknown = version > manifest.version ? ", unknown to this program" : ""
+            let time = try row.decode("applied_at", as: String.self)
+            return "\(version)  \(try row.decode("name", as: String.self)), applied \(time)\(breaking)\(unknown)"
+        }
+        let missing = manifest.steps.filter { $0.version > known }.map { step in
+            "\(step.version)  \(step.file.name), not applied yet\(step.isBreaking ? ", breaking" : "")"
+        }
+        return applied + missing
+    }
+}
+
+/// The changes of a run of ``SchemaMigrator/migrate()``.
+package struct SchemaChanges: Hashable, Sendable {
+    /// The version of the created schema; nil when the database had one.
+    package var created: Int?
+    /// The names of the steps that were applied, in order.
+    package var steps: [String] = []
+    /// Whether functions, views and privileges were replaced.
+    package var isRedefined = false
+
+    package var isEmpty: Bool { self == SchemaChanges() }
+}
+
+/// A sentence for the operator.
+extension SchemaChanges: CustomStringConvertible {
+    package var description: String {
+        if let created { return "The schema is made, in version \(created)." }
+        if isEmpty { return "The schema is current." }
+        return "Applied \(parts.joined(separator: ", "))."
+    }
+
+    /// The names of what is applied to a schema that exists.
+    var parts: [String] { steps + (isRedefined ? ["functions, views and privileges"] : []) }
+}
+
+extension SchemaMigrator {
+    /// Creates the schema in a database that has none.
+    func create() async throws -> SchemaChanges {
+        try await transaction("the schema") {
+            for file in manifest.tables { try await run(file) }
+            try await connection.execute(
+                """
+                INSERT INTO appstore.schema_history (version, name, is_breaking) VALUES (\(Int32(manifest.version)), 'tables', false)
+                """
+            )
+            try await connection.execute("INSERT INTO appstore.fence (contract) VALUES (\(manifest.contract))")
+            try await define()
+        }
+        logger.notice("schema made", metadata: ["schema.version": "\(manifest.version)"])
+        return SchemaChanges(created: manifest.version, isRedefined: true)
+    }
+
+    /// Applies the missing steps, and replaces functions, views and privileges, in one transaction.
+    ///
+    /// - Parameter known: the version of the database's schema.
+    func upgrade(from known: Int) async throws -> SchemaChanges {
+        let steps = manifest.steps.filter { $0.version > known }
+        let isOutdated = if steps.isEmpty { try await isOutdated() } else { true }
+        guard isOutdated else {
+            try await requireOwnObjects()
+            return SchemaChanges()
+        }
+        var ahead: Set<String> = []
+        for step in steps where step.isConcurrent { ahead.formUnion(try await runAhead(step.file)) }
+        let done = ahead
+        try await transaction("the upgrade") {
+            // Each claim reads the fence and locks it until its batch has ended. So this lock waits for batches of earlier releases.
+            if steps.contains(where: \.isBreaking) { try await connection.execute("LOCK TABLE appstore.fence IN ACCESS EXCLUSIVE MODE") }
+            let grants = try await foreignGrants()
+            try await emptyViews()
+            for step in steps where !step.isAfterDefinitions { try await apply(step, without: done) }
+            try await define()
+            for step in steps where step.isAfterDefinitions { try await apply(step, without: done) }
+            try await restore(grants)
+            try await requireOwnObjects()
+        }
+        let changes = SchemaChanges(steps: steps.map(\.file.name), isRedefined: true)
+        logger.notice("schema upgraded", metadata: ["schema.version": "\(manifest.version)", "schema.parts": "\(changes.parts)"])
+        return changes
+    }
+
+    /// - Parameter done: the statements that ran ahead. CREATE INDEX would lock its table against writers, also where it finds the index; and a
+    ///   writer that waits for a view that is emptied holds such a table: a deadlock.
+    private func apply(_ step: SchemaStep, without done: Set<String>) async throws {
+        if step.isConcurrent {
+            // What was too early ahead of the steps before it.
+            let statements = try await naming(step.file) { try await self.statements(step.file) }
+            for statement in statements where !done.contains(statement) {
+                try await naming(step.file) { try await connection.runScript(statement.replacing(" CONCURRENTLY", with: "")) }
+            }
+            try await requireValid(statements, of: step.file)
+        } else {
+            try await run(step.file)
+        }
+        try await connection.execute(
+            """
+            INSERT INTO appstore.schema_history (version, name, is_breaking)
+            VALUES (\(Int32(step.version)), \(step.file.name), \(step.isBreaking))
+            """
+        )
+        if step.isBreaking { try await connection.execute("UPDATE appstore.fence SET contract = \(Int32(step.version))") }
+    }
+}
+
+/// Steps that are marked `-- concurrently`.
+extension SchemaMigrator {
+    /// Runs the statements of a step ahead of the transaction of the upgrade, as far as the objects of the database permit, and returns those that
+    /// ran. ``apply(_:without:)`` runs the others.
+    ///
+    /// CREATE INDEX CONCURRENTLY and DROP INDEX CONCURRENTLY block no session, but wait for open transactions, so they run without a lock timeout.
+    func runAhead(_ file: SchemaFile) async throws -> Set<String> {
+        let query = try await naming(file) { try await unlessTooEarly(file.name) { try await self.statements(file) } }
+        guard let statements = query else { return [] }
+        var done: Set<String> = []
+        do {
+            try await connection.runScript("SET lock_timeout = 0")
+            try await dropInvalid(statements)
+            for statement in statements where try await unlessTooEarly(statement, { try await connection.runScript(statement) }) != nil {
+                done.insert(statement)
+            }
+            try await connection.runScript("SET lock_timeout = \(lockTimeout.milliseconds)")
+            try await requireValid(statements, of: file)
+            return done
+        } catch let error as PostgresError {
+            await dropLeftovers(statements)
+            throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
+        }
+    }
+
+    /// The statements that the step's query returns.
+    func statements(_ file: SchemaFile) async throws -> [String] {
+        try await connection.query("\(unsafeRaw: file.text)").map { try $0.decode(0) }
+    }
+
+    /// What runs ahead may name an object that an earlier step makes, which the database lacks.
+    private static let tooEarly: Set<SQLState> = [
+        .invalidSchemaName, .undefinedTable, .undefinedColumn, .undefinedObject, .undefinedFunction,
+    ]
+
+    /// Returns nil where `body` names an object that an earlier step makes: the upgrade runs it after that step.
+    private nonisolated(nonsending) func unlessTooEarly<T: Sendable>(_ part: String, _ body: () async throws -> T) async throws -> T? {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.sqlState.map(Self.tooEarly.contains) == true {
+            logger.notice("the upgrade runs this after earlier steps", metadata: ["schema.part": "\(part)", "error": "\(error)"])
+            return nil
+        }
+    }
+
+    /// Throws when an index of the statements is invalid: `IF NOT EXISTS` does not notice.
+    func requireValid(_ statements: [String], of file: SchemaFile) async throws {
+        let invalid = try await invalidIndexes(statements)
+        guard invalid.isEmpty else {
+            throw SchemaError(.fileFailed, "\(file.name): invalid: \(invalid.joined(separator: ", ")); drop it and run migrate again")
+        }
+    }
+
+    /// Drops what a cancelled CREATE INDEX CONCURRENTLY has left.
+    private func dropInvalid(_ statements: [String]) async throws {
+        for index in try await invalidIndexes(statements) {
+            try await connection.runScript("DROP INDEX CONCURRENTLY \(index)")
+            logger.notice("invalid index dropped", metadata: ["schema.index": "\(index)"])
+        }
+    }
+
+    /// Drops invalid indexes after an error; where this fails, the next run drops them.
+    private func dropLeftovers(_ statements: [String]) async {
+        do {
+            try await connection.runScript("SET lock_timeout = \(lockTimeout.milliseconds)")
+            try await dropInvalid(statements)
+        } catch {
+            logger.warning("an invalid index may be left until the next migrate", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// The invalid indexes that the statements name. The index of a partitioned table is valid when each partition has it.
+    private func invalidIndexes(_ statements: [String]) async throws -> [String] {
+        try await connection.query(
+            """
+            SELECT i.indexrelid::regclass::text AS name
+            FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+            WHERE NOT i.indisvalid AND c.relkind = 'i' AND c.relnamespace IN ('appstore'::regnamespace, 'appstore_reports'::regnamespace)
+              AND EXISTS (SELECT FROM unnest(\(statements)) AS s (text) WHERE s.text ~ ('\\m' || c.relname || '\\M'))
+            """
+        ).map { try $0.decode("name") }
+    }
+}
+
+extension SchemaMigrator {
+    private static let attempts = 3
+
+    /// Runs `body` in a transaction and retries it after a short pause when a lock times out or the server ends a deadlock.
+    ///
+    /// - Parameter name: The transaction's name in errors.
+    nonisolated(nonsending) func transaction(_ name: String, _ body: () async throws -> Void) async throws {
+        var pause = Backoff(base: .seconds(1), cap: .seconds(2))
+        for attempt in 1... {
+            do {
+                try await connection.runScript("BEGIN ISOLATION LEVEL READ COMMITTED")
+                try await body()
+                return try await connection.runScript("COMMIT")
+            } catch {
+                await rollBack()
+                let cause = error as? PostgresError ?? (error as? SchemaError)?.cause
+                guard let state = cause?.sqlState, [.lockNotAvailable, .deadlockDetected].contains(state) else {
+                    throw Self.named(name, error)
+                }
+                let obstacle =
+                    state == .deadlockDetected
+                    ? "the server ended a deadlock with another transaction"
+                    : "a lock was not free within \(lockTimeout); \(try await lockHolders())"
+                guard attempt < Self.attempts else { throw SchemaError(.locked, "\(name): \(obstacle)", cause: cause) }
+                logger.notice("trying again: \(obstacle)", metadata: ["schema.part": "\(name)"])
+            }
+            var generator = SystemRandomNumberGenerator()
+            try await Task.sleep(for: pause.next(using: &generator))
+        }
+    }
+
+    /// PostgreSQL's error with the name of what failed; other errors have it already.
+    private static func named(_ name: String, _ error: any Error) -> any Error {
+        (error as? PostgresError).map { SchemaError(.fileFailed, "\(name): \($0)", cause: $0) } ?? error
+    }
+
+    /// Runs a file of the manifest.
+    func run(_ file: SchemaFile) async throws {
+        try await naming(file) { try await connection.runScript(file.text) }
+    }
+
+    /// Prefixes PostgreSQL's error with the file's name, and names what depends on an object that the file drops, or on a column that gets
+    /// another type. PostgreSQL refuses the latter as a missing feature, with the dependent object as the detail.
+    nonisolated(nonsending) func naming<T: Sendable>(_ file: SchemaFile, _ body: () async throws -> T) async throws -> T {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.sqlState == .dependentObjectsStillExist || error.sqlState == .featureNotSupported {
+            // The detail of other missing features names what a step does wrong.
+            guard let detail = error.refusal, error.sqlState != .featureNotSupported || detail.contains("depends on") else {
+                throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
+            }
+            throw SchemaError(.hasDependents, "\(file.name): \(error): \(detail); \(Self.remedy)", cause: error)
+        } catch let error as PostgresError {
+            throw SchemaError(.fileFailed, "\(file.name): \(error)", cause: error)
+        }
+    }
+
+    /// What to do about objects of others that depend on one that has to be dropped.
+    static let remedy = "drop what depends on it, run migrate, and make it again"
+
+    private func rollBack() async {
+        do {
+            try await connection.runScript("ROLLBACK")
+        } catch {
+            logger.debug("rollback failed: the connection is lost, and the transaction with it", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// The transactions that have held locks on the schema for at least the lock timeout.
+    private func lockHolders() async throws -> String {
+        let rows = try await connection.query(
+            """
+            SELECT concat_ws(' ', 'pid', a.pid, a.usename, nullif(a.application_name, ''),
+                             'since ' || date_trunc('second', a.xact_start)) AS holder
+            FROM pg_catalog.pg_stat_activity AS a
+            WHERE a.pid <> pg_backend_pid() AND a.datname = current_database()
+              AND (a.xact_start < clock_timestamp() - \(lockTimeout.milliseconds) * interval '1 ms') IS NOT FALSE
+              AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_class AS c ON c.oid = l.relation
+                          WHERE l.pid = a.pid AND l.granted AND c.relnamespace = 'appstore'::regnamespace)
+            ORDER BY a.xact_start
+            LIMIT 5
+            """
+        )
+        guard !rows.isEmpty else { return "the transaction that held it has ended" }
+        return "held by " + (try rows.map { try $0.decode("holder", as: String.self) }.joined(separator: ", "))
+    }
+}
+
+extension SchemaMigrator {
+    /// Makes the publication of the feed for logical replication, or brings it up to date.
+    ///
+    /// - Parameter withUsers: whether subscribers get the names of users.
+    /// - Returns: the server's `wal_level`.
+    package func publishFeed(withUsers: Bool) async throws -> String {
+        try await actAsOwner()
+        try await transaction("publication") { try await connection.execute("SELECT appstore.publish_feed(\(withUsers))") }
+        let rows = try await connection.query("SELECT current_setting('wal_level') AS level")
+        try await connection.runScript("RESET ROLE; RESET ALL")
+        return try rows[0].decode("level")
+    }
+}

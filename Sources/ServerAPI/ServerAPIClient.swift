@@ -183,3 +183,60 @@ package final class ServerAPIClient: Sendable {
         logger.log(level: isNew ? .warning : .info, "Apple refuses the key", metadata: metadata.merging(more) { $1 })
     }
 }
+
+/// Where the App Store Server API is.
+package struct ServerAPIHosts: Hashable, Sendable {
+    /// Scheme, host and port.
+    package var production = "https://api.storekit.apple.com"
+    package var sandbox = "https://api.storekit-sandbox.apple.com"
+
+    package init() {}
+
+    func url(of environment: AppStoreEnvironment) -> String { environment == .sandbox ? sandbox : production }
+}
+
+/// The metrics of the App Store Server API.
+struct ServerAPIMetrics: Sendable {
+    private let factory: any MetricsFactory
+    private let skew: Gauge
+
+    init(factory: any MetricsFactory) {
+        self.factory = factory
+        skew = Gauge(label: "appstore_inbox_server_api_clock_skew_seconds", factory: factory)
+        // So that the first refusal is an increase.
+        for code in KeyRefusal.codes { count(refusal: code, by: 0) }
+    }
+
+    /// Counts a request. Codes that Apple does not document are one series.
+    ///
+    /// - Parameter status: the HTTP status, or why there was no answer.
+    func count(_ endpoint: ServerAPIEndpoint, status: String, code: ServerAPIErrorCode?) {
+        let code = code.map { $0.name == nil ? "other" : "\($0.rawValue)" } ?? "none"
+        let dimensions = [("endpoint", endpoint.rawValue), ("status", status), ("code", code)]
+        Counter(label: "appstore_inbox_server_api_requests_total", dimensions: dimensions, factory: factory).increment()
+    }
+
+    func refused(_ cause: KeyRefusal) {
+        count(refusal: cause.code, by: 1)
+    }
+
+    private func count(refusal code: String, by count: Int64) {
+        Counter(label: "appstore_inbox_server_api_key_refused_total", dimensions: [("cause", code)], factory: factory).increment(by: count)
+    }
+
+    func measured(skew seconds: Double) { skew.record(seconds) }
+}
+
+/// The keys of what this module logs.
+enum LogKey {
+    static let endpoint = "server_api.endpoint"
+    static let app = "app"
+    static let environment = "environment"
+    static let status = "server_api.status"
+    static let code = "server_api.code"
+    static let requestID = "server_api.request_id"
+    static let key = "server_api.key"
+    static let reason = "server_api.reason"
+    static let remedy = "server_api.remedy"
+    static let error = "error"
+}

@@ -79,3 +79,71 @@ package struct JSONParser: Sendable {
         return JSONObject(uniqueMembers: members)
     }
 }
+
+/// Detects repeated member names in an object: by comparison up to 64 members, by hash above.
+///
+/// Apple's objects have about thirty members, and comparison is faster for them. A hostile object may have a hundred thousand.
+struct JSONMemberNames {
+    private static let comparedLimit = 64
+    private var hashed: Set<[UInt8]> = []
+
+    /// Records the name that follows these members; `false` when one of them has the same bytes.
+    mutating func insert(_ name: String, after members: [JSONObject.Member]) -> Bool {
+        if members.count < Self.comparedLimit {
+            let length = name.utf8.count
+            return !members.contains { $0.name.utf8.count == length && $0.name == name && $0.name.utf8.elementsEqual(name.utf8) }
+        }
+        if members.count == Self.comparedLimit {
+            hashed = Set(members.map { Array($0.name.utf8) })
+        }
+        return hashed.insert(Array(name.utf8)).inserted
+    }
+}
+
+extension JSONParser {
+    /// Whether a string or a name in the text contains U+0000, which JSON allows and PostgreSQL's `text` does not.
+    ///
+    /// The text must have been accepted by a parser: then U+0000 can only occur as the escape `\u0000`.
+    package static func containsNUL(in text: [UInt8]) -> Bool {
+        text.withUnsafeBufferPointer { bytes in
+            var index = 0
+            while let escape = ByteScan.firstIndex(of: UInt8(ascii: "\\"), in: bytes, from: index) {
+                if bytes[escape...].prefix(6).elementsEqual("\\u0000".utf8) { return true }
+                index = escape + 2
+            }
+            return false
+        }
+    }
+}
+
+/// Why the parser refuses a text, and at which byte.
+package struct JSONSyntaxError: Error, Hashable, Sendable {
+    package enum Code: String, CaseIterable, Sendable {
+        case unexpectedEnd = "unexpected_end"
+        case unexpectedByte = "unexpected_byte"
+        case trailingBytes = "trailing_bytes"
+        case invalidNumber = "invalid_number"
+        case invalidEscape = "invalid_escape"
+        case loneSurrogate = "lone_surrogate"
+        case controlCharacter = "control_character"
+        case invalidUTF8 = "invalid_utf8"
+        case duplicateMember = "duplicate_member"
+        case tooDeep = "too_deep"
+        case notAnObject = "not_an_object"
+    }
+
+    package let code: Code
+    /// Offset in bytes from the beginning of the text.
+    package let offset: Int
+
+    package init(code: Code, offset: Int) {
+        self.code = code
+        self.offset = offset
+    }
+}
+
+extension JSONSyntaxError: CustomStringConvertible {
+    package var description: String {
+        "JSON: \(code.rawValue) at byte \(offset)"
+    }
+}

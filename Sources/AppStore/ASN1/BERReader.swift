@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// A cursor over the elements of a BER encoding (X.690 §8; includes DER) that never reads outside its range.
 ///
 /// The caller drives the structure. Skipping an element of indefinite length is a loop with a depth limit, so hostile nesting costs
@@ -121,4 +123,172 @@ struct BERReader {
         }
         throw ASN1Error(.unterminated, at: offset)
     }
+}
+
+extension BERReader {
+    /// Reads an octet string and lends a reader of its content: in place, or of a copy when it is segmented.
+    mutating func withOctets<Value, Failure: Error>(
+        _ body: (BERReader) throws(Failure) -> Value
+    ) throws(ASN1Error) -> Result<Value, Failure> {
+        let element = try nextOctetString()
+        guard element.tag == .segmentedOctetString else {
+            let reader = reader(in: element)
+            return Result { () throws(Failure) in try body(reader) }
+        }
+        let joined = try octets(of: element)
+        return joined.withUnsafeBufferPointer { buffer in Result { () throws(Failure) in try body(BERReader(buffer)) } }
+    }
+
+    /// Reads an octet string and returns its content.
+    mutating func readOctets() throws(ASN1Error) -> [UInt8] { try octets(of: try nextOctetString()) }
+
+    /// Reads an octet string, whole or segmented.
+    mutating func nextOctetString() throws(ASN1Error) -> BERElement {
+        try nextTag == .segmentedOctetString ? next() : next(.octetString)
+    }
+
+    /// The content of an octet string, never larger than the encoding.
+    func octets(of element: BERElement) throws(ASN1Error) -> [UInt8] {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(element.content.count)
+        try append(element, to: &octets, depth: 1)
+        return octets
+    }
+
+    private func append(_ element: BERElement, to octets: inout [UInt8], depth: Int) throws(ASN1Error) {
+        guard element.tag == .segmentedOctetString else {
+            octets.append(contentsOf: bytes[element.content])
+            return
+        }
+        guard depth <= Self.maximumDepth else { throw ASN1Error(.tooDeep, at: element.offset) }
+        var segments = reader(in: element)
+        while !segments.isAtEnd {
+            try append(try segments.nextOctetString(), to: &octets, depth: depth + 1)
+        }
+    }
+
+    /// Reads an integer of at most 64 bits; ignores redundant leading zeros or ones, which BER allows.
+    mutating func readInteger() throws(ASN1Error) -> Int64 {
+        let element = try next(.integer)
+        guard let first = element.content.first else { throw ASN1Error(.integerInvalid, at: element.offset) }
+        let filling: UInt8 = bytes[first] & 0x80 == 0 ? 0 : 0xff
+        var digits = element.content
+        while digits.count > 8, bytes[digits.lowerBound] == filling { digits = digits.dropFirst() }
+        guard digits.count <= 8, bytes[digits.lowerBound] & 0x80 == filling & 0x80 else {
+            throw ASN1Error(.integerInvalid, at: element.offset)
+        }
+        return digits.reduce(filling == 0 ? Int64(0) : -1) { $0 << 8 | Int64(bytes[$1]) }
+    }
+
+    /// Reads a UTF8String, IA5String, PrintableString or VisibleString.
+    mutating func readText() throws(ASN1Error) -> String {
+        let element = try nextText()
+        let content = UnsafeBufferPointer(rebasing: bytes[element.content])
+        // Nearly all text is ASCII, and the validating initializer is slow.
+        if ByteScan.isASCII(content) { return String(decoding: content, as: UTF8.self) }
+        guard element.tag == .utf8String, let text = String(validating: content, as: UTF8.self) else {
+            throw ASN1Error(.textInvalid, at: element.offset)
+        }
+        return text
+    }
+
+    /// Reads a string with an RFC 3339 date; an empty string is nil.
+    mutating func readDate() throws(ASN1Error) -> Timestamp? {
+        let element = try nextText()
+        if element.content.isEmpty { return nil }
+        guard let date = Timestamp(rfc3339: UnsafeBufferPointer(rebasing: bytes[element.content])) else {
+            throw ASN1Error(.dateInvalid, at: element.offset)
+        }
+        return date
+    }
+
+    private mutating func nextText() throws(ASN1Error) -> BERElement {
+        switch nextTag {
+        case .utf8String?, .ia5String?, .printableString?, .visibleString?: try next()
+        case nil: throw ASN1Error(.truncated, at: position)
+        default: throw ASN1Error(.unexpectedTag, at: position)
+        }
+    }
+}
+
+/// One element of an ASN.1 encoding: its tag and its position.
+struct BERElement {
+    let tag: BERTag
+    /// Where the tag begins.
+    let offset: Int
+    /// The content, without the end-of-contents of an indefinite length.
+    let content: Range<Int>
+    /// Where the next element begins.
+    let end: Int
+}
+
+/// The first octet of a tag (X.690 §8.1.2): class, constructed bit, and the number when it is below 31.
+///
+/// Tag numbers from 31 on all compare equal; Apple uses none.
+struct BERTag: Hashable {
+    let octet: UInt8
+
+    static let integer = BERTag(octet: 0x02)
+    static let bitString = BERTag(octet: 0x03)
+    static let octetString = BERTag(octet: 0x04)
+    /// An octet string in segments (X.690 §8.7.3), BER only.
+    static let segmentedOctetString = BERTag(octet: 0x24)
+    static let null = BERTag(octet: 0x05)
+    static let objectIdentifier = BERTag(octet: 0x06)
+    static let utf8String = BERTag(octet: 0x0c)
+    static let printableString = BERTag(octet: 0x13)
+    static let ia5String = BERTag(octet: 0x16)
+    static let visibleString = BERTag(octet: 0x1a)
+    static let sequence = BERTag(octet: 0x30)
+    static let set = BERTag(octet: 0x31)
+
+    /// The explicit tag `[number]`.
+    static func context(_ number: UInt8) -> BERTag { BERTag(octet: 0xa0 | number) }
+
+    var isConstructed: Bool { octet & 0x20 != 0 }
+}
+
+/// Why an encoding is not the expected ASN.1, and at which byte.
+package struct ASN1Error: Error, Hashable, Sendable {
+    package enum Code: String, CaseIterable, Sendable {
+        /// The bytes end within a tag or a length.
+        case truncated
+        /// A length exceeds the enclosing element.
+        case lengthBeyondEnd = "length_beyond_end"
+        /// A length out of range, or in the reserved form.
+        case lengthInvalid = "length_invalid"
+        /// A primitive element with an indefinite length.
+        case indefinitePrimitive = "indefinite_primitive"
+        /// An indefinite length without end-of-contents.
+        case unterminated
+        /// End-of-contents outside an element of indefinite length.
+        case unexpectedEndOfContents = "unexpected_end_of_contents"
+        /// Nested deeper than ``BERReader/maximumDepth``.
+        case tooDeep = "too_deep"
+        /// An element of another type than expected.
+        case unexpectedTag = "unexpected_tag"
+        /// Bytes after the expected end.
+        case trailingBytes = "trailing_bytes"
+        /// More elements than the limit.
+        case tooMany = "too_many"
+        /// An empty integer, or one of more than 64 bits.
+        case integerInvalid = "integer_invalid"
+        /// Text that is not UTF-8, or not ASCII in a type that allows only ASCII.
+        case textInvalid = "text_invalid"
+        /// Text that is not an RFC 3339 date.
+        case dateInvalid = "date_invalid"
+    }
+
+    package let code: Code
+    /// Byte offset in the encoding; inside a segmented octet string, the offset in the joined segments.
+    package let offset: Int
+
+    package init(_ code: Code, at offset: Int) {
+        self.code = code
+        self.offset = offset
+    }
+}
+
+extension ASN1Error: CustomStringConvertible {
+    package var description: String { "ASN.1: \(code.rawValue) at byte \(offset)" }
 }

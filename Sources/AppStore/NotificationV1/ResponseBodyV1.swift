@@ -135,3 +135,79 @@ package struct UnifiedReceipt: PayloadObject {
         odd = members.odd
     }
 }
+
+/// The event that a notification V1 reports.
+package struct NotificationTypeV1: OpenValue {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// A subscription was bought for the first time.
+    package static let initialBuy = NotificationTypeV1(rawValue: "INITIAL_BUY")
+    /// A subscription renewed.
+    package static let didRenew = NotificationTypeV1(rawValue: "DID_RENEW")
+    /// A customer renewed manually, after an expiry or with another plan.
+    package static let interactiveRenewal = NotificationTypeV1(rawValue: "INTERACTIVE_RENEWAL")
+    /// A renewal that had failed was charged.
+    package static let didRecover = NotificationTypeV1(rawValue: "DID_RECOVER")
+    /// The name of ``didRecover`` until 2021.
+    package static let renewal = NotificationTypeV1(rawValue: "RENEWAL")
+    /// A renewal could not be charged.
+    package static let didFailToRenew = NotificationTypeV1(rawValue: "DID_FAIL_TO_RENEW")
+    /// Automatic renewal was turned on or off.
+    package static let didChangeRenewalStatus = NotificationTypeV1(rawValue: "DID_CHANGE_RENEWAL_STATUS")
+    /// The plan of the next renewal was changed.
+    package static let didChangeRenewalPref = NotificationTypeV1(rawValue: "DID_CHANGE_RENEWAL_PREF")
+    /// The customer was asked to consent to a price increase.
+    package static let priceIncreaseConsent = NotificationTypeV1(rawValue: "PRICE_INCREASE_CONSENT")
+    /// Apple support refunded a subscription, or an upgrade replaced it.
+    package static let cancel = NotificationTypeV1(rawValue: "CANCEL")
+    /// A transaction was refunded.
+    package static let refund = NotificationTypeV1(rawValue: "REFUND")
+    /// A family member lost access to a shared purchase.
+    package static let revoke = NotificationTypeV1(rawValue: "REVOKE")
+    /// A customer requests a refund of a consumable, and Apple requests consumption data within twelve hours.
+    package static let consumptionRequest = NotificationTypeV1(rawValue: "CONSUMPTION_REQUEST")
+
+    /// The types that Apple documents; other types are not invalid.
+    package static let documented: [NotificationTypeV1] = [
+        .initialBuy, .didRenew, .interactiveRenewal, .didRecover, .renewal, .didFailToRenew, .didChangeRenewalStatus,
+        .didChangeRenewalPref, .priceIncreaseConsent, .cancel, .refund, .revoke, .consumptionRequest,
+    ]
+
+    package static let known = Set(documented)
+}
+
+/// A canonical form of JSON, to recognise repeated deliveries of a notification that has no id.
+///
+/// - No white space; escapes only where JSON requires them.
+/// - Members ordered by the UTF-8 bytes of their names; array elements in source order.
+/// - A 64-bit integer as its digits, whether written `1`, `1.0` or `1e0`; any other number as in the source.
+///
+/// Texts with the same canonical form are equivalent. Equivalent texts can differ in form only in numbers that are not 64-bit integers.
+package enum CanonicalJSON {
+    /// The canonical text of an object, without its outermost members of those names.
+    package static func text(of object: JSONObject, omitting names: Set<String> = []) -> [UInt8] {
+        let kept = object.members.filter { !names.contains($0.name) }
+        return JSONSerializer.serialize(canonical(JSONObject(uniqueMembers: kept)))
+    }
+
+    /// The text whose digest identifies a notification V1: without the `password`, which may be rotated between two deliveries.
+    package static func text(ofNotificationV1 object: JSONObject) -> [UInt8] { text(of: object, omitting: ["password"]) }
+
+    private static func canonical(_ object: JSONObject) -> JSONObject {
+        let members = object.members.map { JSONObject.Member(name: $0.name, value: canonical($0.value)) }
+        return JSONObject(uniqueMembers: members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+    }
+
+    private static func canonical(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .object(let object): .object(canonical(object))
+        case .array(let elements): .array(elements.map(canonical))
+        case .number(let number): .number(number.int64.map { JSONNumber($0) } ?? number)
+        case .null, .bool, .string: value
+        }
+    }
+}

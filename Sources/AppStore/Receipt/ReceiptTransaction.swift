@@ -104,3 +104,87 @@ extension ReceiptTransaction {
         }
     }
 }
+
+/// The state of one subscription's renewal: an entry of `pending_renewal_info` in verifyReceipt's answers and in notifications V1.
+package struct PendingRenewalInfo: PayloadObject {
+    package let originalTransactionID: String?
+    /// The current product.
+    package let productID: String?
+    /// The product of the next renewal.
+    package let autoRenewProductID: String?
+    package let autoRenewStatus: AutoRenewStatus?
+    package let isInBillingRetryPeriod: Bool?
+    package let expirationIntent: ExpirationIntent?
+    package let gracePeriodExpiresDate: Timestamp?
+    /// Whether the customer consented to a price increase, until 2022.
+    package let priceConsentStatus: PriceIncreaseStatus?
+    /// The same since 2022.
+    package let priceIncreaseStatus: PriceIncreaseStatus?
+    package let promotionalOfferID: String?
+    package let offerCodeRefName: String?
+    package let odd: [MalformedPayload]
+
+    package enum Member: String, CaseIterable {
+        case originalTransactionID = "original_transaction_id"
+        case productID = "product_id"
+        case autoRenewProductID = "auto_renew_product_id"
+        case autoRenewStatus = "auto_renew_status"
+        case isInBillingRetryPeriod = "is_in_billing_retry_period"
+        case expirationIntent = "expiration_intent"
+        case gracePeriodExpiresDate = "grace_period_expires_date"
+        case priceConsentStatus = "price_consent_status"
+        case priceIncreaseStatus = "price_increase_status"
+        case promotionalOfferID = "promotional_offer_id"
+        case offerCodeRefName = "offer_code_ref_name"
+    }
+
+    package init(decoding json: JSONObject) {
+        var members = LooseMembers<Member>(json)
+        originalTransactionID = members.text(.originalTransactionID)
+        productID = members.text(.productID)
+        autoRenewProductID = members.text(.autoRenewProductID)
+        autoRenewStatus = members.flag(.autoRenewStatus).map { $0 ? .on : .off }
+        isInBillingRetryPeriod = members.flag(.isInBillingRetryPeriod)
+        expirationIntent = members.value(.expirationIntent)
+        gracePeriodExpiresDate = members.date(.gracePeriodExpiresDate)
+        priceConsentStatus = members.value(.priceConsentStatus)
+        priceIncreaseStatus = members.value(.priceIncreaseStatus)
+        promotionalOfferID = members.text(.promotionalOfferID)
+        offerCodeRefName = members.text(.offerCodeRefName)
+        odd = members.odd
+    }
+}
+
+extension PendingRenewalInfo {
+    /// Reads the renewal from the outermost members of a notification V1, its only place until 2019; nil when all are absent.
+    package init?(outerMembersOf body: ResponseBodyV1, originalTransactionID: String) {
+        let isAbsent =
+            body.autoRenewProductID == nil && body.autoRenewStatus == nil && body.isInBillingRetryPeriod == nil
+            && body.expirationIntent == nil && body.gracePeriodExpiresDate == nil && body.priceConsentStatus == nil
+        guard !isAbsent else { return nil }
+        self.originalTransactionID = originalTransactionID
+        productID = nil
+        autoRenewProductID = body.autoRenewProductID
+        autoRenewStatus = body.autoRenewStatus
+        isInBillingRetryPeriod = body.isInBillingRetryPeriod
+        expirationIntent = body.expirationIntent
+        gracePeriodExpiresDate = body.gracePeriodExpiresDate
+        priceConsentStatus = body.priceConsentStatus
+        priceIncreaseStatus = nil
+        promotionalOfferID = nil
+        offerCodeRefName = nil
+        odd = []
+    }
+
+    /// Reads the renewal from the outermost members of verifyReceipt's answer to an iOS 6 style receipt; nil when all are absent.
+    package init?(outerMembersOf answer: JSONObject, originalTransactionID: String) {
+        let renewalMembers: [Member] = [
+            .autoRenewProductID, .autoRenewStatus, .isInBillingRetryPeriod, .expirationIntent, .gracePeriodExpiresDate, .priceConsentStatus,
+        ]
+        var members = JSONObject()
+        for name in renewalMembers.map(\.rawValue) + ["\(Member.gracePeriodExpiresDate.rawValue)_ms"] { members[name] = answer[name] }
+        guard members.members.contains(where: { $0.value != .null }) else { return nil }
+        members[Member.originalTransactionID.rawValue] = .string(originalTransactionID)
+        self.init(decoding: members)
+    }
+}

@@ -47,3 +47,96 @@ extension ArraySlice<UInt8> {
         return self[first...last]
     }
 }
+
+/// The form of an input that should be a receipt, recognised by its first bytes.
+package enum ReceiptInput: Hashable, Sendable {
+    /// The encoding of an app receipt, or of other ASN.1.
+    case appReceipt([UInt8])
+    /// The iOS 6 style receipt of a single transaction.
+    case transactionReceipt(TransactionReceipt)
+    /// Base64 of other bytes.
+    case other
+    /// Neither ASN.1 nor base64.
+    case notBase64
+    case empty
+
+    /// Recognises ASN.1, raw or in base64; ignores white space around and within base64.
+    package init(_ input: ArraySlice<UInt8>) {
+        // A receipt has more than 127 bytes, so the octet after its tag is at least 0x80, which base64 text does not contain.
+        let first = input.prefix(2)
+        if first.first == 0x30, first.count == 2, first[first.startIndex + 1] >= 0x80 {
+            self = .appReceipt(Array(input))
+            return
+        }
+        if let receipt = TransactionReceipt(input) {
+            self = .transactionReceipt(receipt)
+            return
+        }
+        guard let bytes = Base64.decodeLoosely(input) else {
+            self = .notBase64
+            return
+        }
+        if let first = bytes.first {
+            self = first == 0x30 ? .appReceipt(bytes) : TransactionReceipt(bytes[...]).map(Self.transactionReceipt) ?? .other
+        } else {
+            self = .empty
+        }
+    }
+}
+
+/// The iOS 6 style receipt of a single transaction: a NeXTSTEP property list, in base64.
+///
+/// `{ "signature" = "…"; "purchase-info" = "…"; "environment" = "Sandbox"; "pod" = "100"; "signing-status" = "0"; }`. It is
+/// parsed only to name it in errors and reports: its content is not verified, and only Apple's verifyReceipt can verify it.
+package struct TransactionReceipt: Hashable, Sendable {
+    /// `Sandbox`; absent in Production.
+    package let environment: String?
+    /// The members of `purchase-info`: `transaction-id`, `product-id`, `bid`, `original-transaction-id` and others.
+    package let purchase: [String: String]
+
+    /// Returns nil without `signature` and `purchase-info`.
+    package init?(_ text: ArraySlice<UInt8>) {
+        guard let members = Self.members(of: text), members["signature"] != nil, let encoded = members["purchase-info"] else { return nil }
+        environment = members["environment"]
+        let purchase = Base64.decodeLoosely(Array(encoded.utf8)[...]) ?? []
+        self.purchase = Self.members(of: purchase[...]) ?? [:]
+    }
+
+    /// The members of `{ "name" = "value"; … }`; nil for other text. Genuine receipts have no escapes and about thirty members at most.
+    private static func members(of text: ArraySlice<UInt8>) -> [String: String]? {
+        var scanner = Scanner(text)
+        guard scanner.accept(UInt8(ascii: "{")) else { return nil }
+        var members: [String: String] = [:]
+        while !scanner.accept(UInt8(ascii: "}")) {
+            guard members.count < 64, let name = scanner.quoted(), scanner.accept(UInt8(ascii: "=")), let value = scanner.quoted(),
+                scanner.accept(UInt8(ascii: ";"))
+            else { return nil }
+            members[name] = value
+        }
+        return members
+    }
+
+    private struct Scanner {
+        private let text: ArraySlice<UInt8>
+        private var position: Int
+
+        init(_ text: ArraySlice<UInt8>) {
+            self.text = text
+            position = text.startIndex
+        }
+
+        mutating func accept(_ byte: UInt8) -> Bool {
+            while position < text.endIndex, text[position] == 0x20 || (0x09...0x0d).contains(text[position]) { position += 1 }
+            guard position < text.endIndex, text[position] == byte else { return false }
+            position += 1
+            return true
+        }
+
+        mutating func quoted() -> String? {
+            let quote = UInt8(ascii: "\"")
+            guard accept(quote), let end = text[position...].firstIndex(of: quote) else { return nil }
+            defer { position = end + 1 }
+            return String(validating: text[position..<end], as: UTF8.self)
+        }
+    }
+}

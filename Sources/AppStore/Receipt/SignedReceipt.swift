@@ -65,3 +65,197 @@ package struct SignedReceipt: Sendable {
         package var description: String { cause.map { "\($0)" } ?? "PKCS #7: \(code.rawValue)" }
     }
 }
+
+extension SignedReceipt {
+    /// Apple's receipts have three, those of Xcode one.
+    static let maximumCertificates = 4
+
+    /// Decodes a ContentInfo in BER or DER; refuses trailing bytes. Memory is bounded by the size of the encoding.
+    package init(_ encoding: ArraySlice<UInt8>) throws(Malformed) {
+        self = try encoding.withUnsafeBufferPointer { bytes throws(Malformed) in
+            do {
+                return try SignedReceipt(reading: BERReader(bytes))
+            } catch let error as Malformed {
+                throw error
+            } catch let error as ASN1Error {
+                throw Malformed(.encoding, cause: error)
+            } catch {
+                throw Malformed(.encoding)
+            }
+        }
+    }
+
+    private init(reading whole: BERReader) throws {
+        var outermost = whole
+        var contentInfo = try outermost.enter(.sequence)
+        guard try contentInfo.readObjectIdentifier() == ObjectIdentifier.signedData else { throw Malformed(.notSignedData) }
+        var explicit = try contentInfo.enter(.context(0))
+        var signedData = try explicit.enter(.sequence)
+        try explicit.expectEnd()
+        try contentInfo.expectEnd()
+        try outermost.expectEnd()
+
+        _ = try signedData.readInteger()
+        // The set of digests only allows one-pass hashing; the signer names the digest that applies.
+        _ = try signedData.next(.set)
+        content = try Self.content(in: signedData.enter(.sequence))
+        certificates = try Self.certificates(in: &signedData)
+        // Revocation lists.
+        _ = try signedData.nextIf(.context(1))
+        var signers = try signedData.enter(.set)
+        try signedData.expectEnd()
+        guard !signers.isAtEnd else { throw Malformed(.signerCount) }
+        signer = try Signer(reading: signers.enter(.sequence))
+        guard signers.isAtEnd else { throw Malformed(.signerCount) }
+    }
+
+    private static func content(in reader: BERReader) throws -> [UInt8] {
+        var encapsulated = reader
+        guard try encapsulated.readObjectIdentifier() == ObjectIdentifier.data, !encapsulated.isAtEnd else {
+            throw Malformed(.contentMissing)
+        }
+        var explicit = try encapsulated.enter(.context(0))
+        let content = try explicit.readOctets()
+        try explicit.expectEnd()
+        try encapsulated.expectEnd()
+        return content
+    }
+
+    private static func certificates(in signedData: inout BERReader) throws -> [[UInt8]] {
+        guard let bag = try signedData.nextIf(.context(0)) else { return [] }
+        var elements = signedData.reader(in: bag)
+        var certificates: [[UInt8]] = []
+        while !elements.isAtEnd {
+            let element = try elements.next()
+            // The other choices are not X.509 certificates.
+            guard element.tag == .sequence else { continue }
+            guard certificates.count < maximumCertificates else { throw Malformed(.certificateCount) }
+            certificates.append(Array(elements.bytes[element.offset..<element.end]))
+        }
+        return certificates
+    }
+
+    /// The indexes of the certificates with the signer's serial number, in order.
+    ///
+    /// Issuers are not compared: verifying the signature proves the key, and validating the chain proves the issuer.
+    package var signerCertificateIndexes: [Int] {
+        certificates.indices.filter { Self.serialNumber(ofCertificate: certificates[$0]) == signer.serialNumber }
+    }
+
+    private static func serialNumber(ofCertificate der: [UInt8]) -> [UInt8]? {
+        der.withUnsafeBufferPointer { bytes in
+            var reader = BERReader(bytes)
+            do throws(ASN1Error) {
+                var certificate = try reader.enter(.sequence)
+                var body = try certificate.enter(.sequence)
+                _ = try body.nextIf(.context(0))
+                return Array(bytes[try body.next(.integer).content])
+            } catch {
+                // An unreadable certificate cannot be the signer's.
+                return nil
+            }
+        }
+    }
+}
+
+extension SignedReceipt.Signer {
+    /// Reads a SignerInfo (RFC 5652 §5.3).
+    init(reading reader: BERReader) throws {
+        var info = reader
+        _ = try info.readInteger()
+        var identifier = try info.enter(.sequence)
+        _ = try identifier.next(.sequence)
+        serialNumber = Array(identifier.bytes[try identifier.next(.integer).content])
+        digest = try Self.digest(in: info.enter(.sequence))
+        signedAttributes = try info.nextIf(.context(0)).map { try SignedReceipt.SignedAttributes(reading: $0, in: info) }
+        try Self.checkAlgorithm(in: info.enter(.sequence), digest: digest)
+        signature = try info.readOctets()
+        // Unsigned attributes.
+        _ = try info.nextIf(.context(1))
+        try info.expectEnd()
+    }
+
+    private static func digest(in reader: BERReader) throws -> SignedReceipt.Digest {
+        var algorithm = reader
+        switch try algorithm.readObjectIdentifier() {
+        case ObjectIdentifier.sha1: return .sha1
+        case ObjectIdentifier.sha256: return .sha256
+        default: throw SignedReceipt.Malformed(.digest)
+        }
+    }
+
+    /// `rsaEncryption` names no digest; the other identifiers name one, which must equal `digest`.
+    private static func checkAlgorithm(in reader: BERReader, digest: SignedReceipt.Digest) throws {
+        var algorithm = reader
+        switch (try algorithm.readObjectIdentifier(), digest) {
+        case (ObjectIdentifier.rsaEncryption, _), (ObjectIdentifier.sha1WithRSA, .sha1), (ObjectIdentifier.sha256WithRSA, .sha256): break
+        default: throw SignedReceipt.Malformed(.signatureAlgorithm)
+        }
+    }
+}
+
+extension SignedReceipt.SignedAttributes {
+    init(reading element: BERElement, in reader: BERReader) throws {
+        let body = reader.bytes[element.content]
+        encoding = Self.header(ofSetWithLength: body.count) + body
+        var attributes = reader.reader(in: element)
+        var digests: [[UInt8]] = []
+        while !attributes.isAtEnd {
+            var attribute = try attributes.enter(.sequence)
+            let type = try attribute.readObjectIdentifier()
+            var values = try attribute.enter(.set)
+            switch type {
+            case ObjectIdentifier.messageDigest:
+                digests.append(try values.readOctets())
+                try values.expectEnd()
+            case ObjectIdentifier.contentType:
+                guard try values.readObjectIdentifier() == ObjectIdentifier.data else {
+                    throw SignedReceipt.Malformed(.signedAttributes)
+                }
+            default: break
+            }
+        }
+        guard let digest = digests.first, digests.count == 1 else { throw SignedReceipt.Malformed(.signedAttributes) }
+        messageDigest = digest
+    }
+
+    /// The signed encoding has the tag of a SET, not the `[0]` of the message, and a definite length.
+    private static func header(ofSetWithLength count: Int) -> [UInt8] {
+        guard count > 127 else { return [0x31, UInt8(count)] }
+        let length = withUnsafeBytes(of: count.bigEndian) { Array($0.drop { $0 == 0 }) }
+        return [0x31, 0x80 | UInt8(length.count)] + length
+    }
+}
+
+/// The encoded object identifiers of signed receipts and of certificates' keys.
+enum ObjectIdentifier {
+    /// 1.2.840.10045.2.1
+    static let ecPublicKey: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
+    /// 1.2.840.10045.3.1.7
+    static let p256: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
+    /// 1.3.132.0.34
+    static let p384: [UInt8] = [0x2b, 0x81, 0x04, 0x00, 0x22]
+    /// 1.2.840.113549.1.7.1
+    static let data: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01]
+    /// 1.2.840.113549.1.7.2
+    static let signedData: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02]
+    /// 1.2.840.113549.1.9.3
+    static let contentType: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x03]
+    /// 1.2.840.113549.1.9.4
+    static let messageDigest: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x04]
+    /// 1.3.14.3.2.26
+    static let sha1: [UInt8] = [0x2b, 0x0e, 0x03, 0x02, 0x1a]
+    /// 2.16.840.1.101.3.4.2.1
+    static let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+    /// 1.2.840.113549.1.1.1
+    static let rsaEncryption: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01]
+    /// 1.2.840.113549.1.1.5
+    static let sha1WithRSA: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x05]
+    /// 1.2.840.113549.1.1.11
+    static let sha256WithRSA: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b]
+}
+
+extension BERReader {
+    /// Reads an object identifier and returns its content.
+    mutating func readObjectIdentifier() throws(ASN1Error) -> [UInt8] { Array(bytes[try next(.objectIdentifier).content]) }
+}

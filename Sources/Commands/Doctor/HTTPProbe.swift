@@ -64,3 +64,35 @@ extension HTTPProbe.Answer {
         do { return try JSONParser().parseObject(body) } catch { return JSONObject() }
     }
 }
+
+/// The address to which Apple posts notifications.
+struct PublicURL: Sendable {
+    /// The path of notifications V2.
+    static let notifications = "/apple/v2/notifications"
+
+    let isTLS: Bool
+    let host: String
+    let port: Int
+    /// With the path of notifications where the text names none.
+    let address: HTTPAddress
+
+    /// Nil unless the text is `https://HOST…` or `http://HOST…`.
+    init?(_ text: String) {
+        let given: HTTPAddress
+        do throws(HTTPAddressError) { given = try HTTPAddress(text) } catch { return nil }
+        guard case .host(let host, let port, let usesTLS) = given.place else { return nil }
+        (self.host, self.port, isTLS) = (host, port, usesTLS)
+        address = given.target == "/" ? HTTPAddress(given.place, target: PublicURL.notifications) : given
+    }
+}
+
+extension HTTPAddress {
+    /// A path of a listener, as this machine reaches it. Nil for an inherited socket, and where the operating system chooses the port.
+    init?(_ listener: ListenAddress, target: String) {
+        switch listener.reach {
+        case .tcp(let host, let port)?: self.init(.host(host, port: port, usesTLS: false), target: target)
+        case .unix(let path)?: self.init(.socket(path: path), target: target)
+        case nil: return nil
+        }
+    }
+}

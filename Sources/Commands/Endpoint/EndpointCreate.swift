@@ -1,7 +1,6 @@
 import ArgumentParser
 import Feed
 import StrictJSON
-import Webhooks
 
 /// `appstore-inbox endpoint create`: makes an endpoint, prints its secret and delivers a test.
 struct EndpointCreate: AsyncParsableCommand {
@@ -125,3 +124,23 @@ struct EndpointCreate: AsyncParsableCommand {
 }
 
 extension Endpoint.Format: ExpressibleByArgument {}
+
+/// What `endpoint create` asks for.
+struct NewEndpoint: Sendable {
+    let name: String
+    let url: String
+    let format: Endpoint.Format
+    /// Nil for the usual ones.
+    let types: [String]?
+    /// Nil for any.
+    let apps: [String]?
+    /// Nil for both.
+    let environments: [String]?
+    let withWrongBundle: Bool
+    let keepsOrder: Bool
+    let maximumInFlight: Int32
+    /// Nil for no limit.
+    let maximumPerSecond: Int32?
+    /// Seconds.
+    let timeout: Int32
+}

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Postgres
 import SQL
+import StrictJSON
 
 /// The endpoints in the database, for role `appstore_operator`.
 struct EndpointRegister: Sendable {
@@ -89,5 +90,76 @@ struct EndpointRegister: Sendable {
     /// - Parameter id: of the entry; nil for any.
     func attempts(_ name: String, ofEntry id: UUID? = nil, most: Int) async throws -> [DeliveryAttempt] {
         try await connection.query(.endpointAttempts(name: name, id: id, most: Int64(most))).map(DeliveryAttempt.init)
+    }
+}
+
+extension EndpointRegister {
+    /// The entries that are delivered again; nil for no bound.
+    struct Range: Sendable {
+        let first: Int64?
+        let last: Int64?
+        let from: PostgresTimestamp?
+        let before: PostgresTimestamp?
+        let types: [String]?
+        /// Those that failed or were given up.
+        let onlyFailed: Bool
+    }
+
+    /// Asks workers to deliver entries again; in a dry run only counts them.
+    ///
+    /// - Returns: how many, and the number of the redelivery; nil for failed ones, which are due at once.
+    func redeliver(_ name: String, _ range: Range, note: String?, isDry: Bool) async throws -> (entries: Int64, redelivery: Int64?) {
+        let row = try await connection.query(
+            .redeliver(
+                endpoint: name,
+                fromPosition: range.first,
+                uptoPosition: range.last,
+                since: range.from,
+                before: range.before,
+                types: range.types,
+                onlyFailed: range.onlyFailed,
+                dryRun: isDry,
+                note: note
+            )
+        )[0]
+        let entries: Int64 = try row.decode(0)
+        guard !isDry, !range.onlyFailed, entries > 0 else { return (entries, nil) }
+        let newest = try await connection.query(.endpointRedeliveries(name: name, id: nil)).first
+        return (entries, try newest?.decode("redelivery_id"))
+    }
+
+    /// A redelivery by its number; nil where its endpoint was removed.
+    func redelivery(_ number: Int64) async throws -> Redelivery? {
+        try await connection.query(.endpointRedeliveries(name: nil, id: number)).first.map(Redelivery.init)
+    }
+}
+
+/// A range of the feed that an endpoint gets again.
+struct Redelivery: Hashable, Sendable {
+    let number: Int64
+    /// open, done, stopped, or aged: entries were gone before they were sent.
+    let state: String
+    /// Up to where it has come.
+    let position: Int64
+    let upto: Int64
+    let sent: Int64
+
+    init(_ row: Row) throws {
+        number = try row.decode("redelivery_id")
+        state = try row.decode("state")
+        position = try row.decode("after")
+        upto = try row.decode("upto")
+        sent = try row.decode("sent")
+    }
+
+    var json: JSONObject {
+        [
+            "state": .string(state), "redelivery": .integer(number), "position": .integer(position), "upto": .integer(upto),
+            "sent": .integer(sent),
+        ]
+    }
+
+    var words: String {
+        state == "open" ? "\(sent) sent, at position \(position) of \(upto)" : "\(state), \(sent) sent"
     }
 }

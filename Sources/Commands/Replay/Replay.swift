@@ -1,4 +1,5 @@
 import AppStore
+import Postgres
 
 /// Posts bodies concurrently, each until it has a final answer. When one runs out of time, no further body is started.
 struct Replay: Sendable {
@@ -86,5 +87,102 @@ extension ReplayItem {
         case .none(let reason): .notPosted(reason: reason)
         case .body: .ready
         }
+    }
+}
+
+/// Decides after each attempt to post a body whether and when to retry. The caller provides time and randomness.
+struct PostAttempts {
+    /// What to do after an attempt.
+    enum Next: Hashable {
+        case end(ReplayOutcome)
+        case wait(Duration)
+    }
+
+    private let timeLimit: Duration
+    private var backoff = Backoff(base: .milliseconds(250), cap: .seconds(15))
+    private(set) var count = 0
+
+    /// - Parameter timeLimit: how long after the first attempt the last one may begin.
+    init(timeLimit: Duration) {
+        self.timeLimit = timeLimit
+    }
+
+    /// The next action after an attempt.
+    ///
+    /// - Parameters:
+    ///   - answer: nil when there was none in time.
+    ///   - elapsed: the time since the first attempt began.
+    mutating func next(
+        after answer: NotificationPost.Answer?,
+        elapsed: Duration,
+        using generator: inout some RandomNumberGenerator
+    ) -> Next {
+        count += 1
+        if answer?.status == 200 { return .end(.taken) }
+        if let status = answer?.status, !Self.mayChange(status) { return .end(.refused(status: status)) }
+        let pause = max(backoff.next(using: &generator), answer?.retryAfter ?? .zero)
+        return elapsed + pause > timeLimit ? .end(.unanswered(status: answer?.status)) : .wait(pause)
+    }
+
+    /// Whether a retry of the same body may get another answer.
+    private static func mayChange(_ status: Int) -> Bool {
+        status >= 500 || status == 408 || status == 429
+    }
+}
+
+/// The outcome of one body.
+enum ReplayOutcome: Hashable, Sendable {
+    /// Answered with 200.
+    case taken
+    /// A dry run: it would have been posted.
+    case ready
+    /// Answered with a status that a retry would not change.
+    case refused(status: Int)
+    /// The body cannot be posted.
+    case notPosted(reason: String)
+    /// The time limit has passed; the status is that of the last attempt, nil when it got no answer.
+    case unanswered(status: Int?)
+
+    /// The name in the JSON that `replay` prints.
+    var name: String {
+        switch self {
+        case .taken: "taken"
+        case .ready: "ready"
+        case .refused: "refused"
+        case .notPosted: "not_posted"
+        case .unanswered: "unanswered"
+        }
+    }
+
+    var status: Int? {
+        switch self {
+        case .taken: 200
+        case .refused(let status): status
+        case .unanswered(let status): status
+        case .ready, .notPosted: nil
+        }
+    }
+}
+
+/// Counts the outcomes of all bodies and remembers where an unfinished replay can continue.
+struct ReplayTally: Equatable {
+    private(set) var counts: [String: Int] = [:]
+    /// The first body that still has to be posted; nil when none has. Later ones may have been taken; posting them again does no harm.
+    private(set) var resumeAt: ReplayItem.Origin?
+
+    /// Whether there was a body, and all were taken (in a dry run: could be posted).
+    var isComplete: Bool {
+        let (done, all) = (counts["taken", default: 0] + counts["ready", default: 0], counts.values.reduce(0, +))
+        return all > 0 && done == all && resumeAt == nil
+    }
+
+    mutating func add(_ outcome: ReplayOutcome, of origin: ReplayItem.Origin) {
+        counts[outcome.name, default: 0] += 1
+        if case .unanswered = outcome { leave(origin) }
+    }
+
+    /// Records a body that still has to be posted.
+    mutating func leave(_ origin: ReplayItem.Origin) {
+        resumeAt = min(resumeAt ?? origin, origin)
     }
 }

@@ -1,5 +1,6 @@
 import AppStoreVerification
 import HTTPServing
+import ServiceSupport
 
 /// The settings of `appstore-inbox ingest`.
 struct IngestSettings: Sendable {
@@ -83,6 +84,84 @@ extension IngestSettings {
             [Settings.memoryLimit, Settings.hourlyByteLimit].compactMap { whole in
                 guard let limit = reader.valid(body), let room = reader.valid(whole), limit > room, room > 0 else { return nil }
                 return "\(reader.place(of: body)) is larger than \(reader.place(of: whole)): no such body could be accepted"
+            }
+        }
+    }
+}
+
+/// The sockets that systemd has opened for ingest.
+struct ListenSockets: Sendable {
+    /// A listener, as `FileDescriptorName=` of its socket unit names it.
+    enum Name: String, CaseIterable {
+        case notifications, admin, api
+
+        /// The setting whose place the socket takes.
+        var setting: Setting<ListenAddress> {
+            switch self {
+            case .notifications: Settings.listen
+            case .admin: Settings.adminListen
+            case .api: Settings.apiListen
+            }
+        }
+    }
+
+    private var addresses: [Name: ListenAddress] = [:]
+
+    /// No sockets.
+    init() {}
+
+    /// - Parameter environment: the environment of the process.
+    /// - Throws: ``SettingsError`` when a socket cannot be used.
+    init(environment: [String: String]) throws(SettingsError) {
+        let found: ListenDescriptors
+        do throws(SystemdError) {
+            found = try ListenDescriptors(environment: environment)
+        } catch {
+            throw SettingsError(["a socket of systemd: \(error)"])
+        }
+        for (name, listener) in found.listeners {
+            guard let name = Name(rawValue: name) else {
+                let names = Name.allCases.map(\.rawValue).joined(separator: ", ")
+                throw SettingsError(["a socket of systemd: FileDescriptorName=\(name) is not one of \(names)"])
+            }
+            addresses[name] = .inherited(descriptor: listener.descriptor, address: listener.address)
+        }
+    }
+
+    subscript(name: Name) -> ListenAddress? { addresses[name] }
+
+    /// A sentence for each address that is set and not used.
+    func unused(_ reader: SettingsReader) -> [String] {
+        Name.allCases.compactMap { name in
+            guard let socket = self[name], reader.isGiven(name.setting), reader.valid(name.setting)?.description != "\(socket)" else {
+                return nil
+            }
+            let place = reader.place(of: name.setting)
+            return place.hasSuffix("(default)") ? nil : "\(place) is not used: systemd has opened the socket \(name) at \(socket)"
+        }
+    }
+}
+
+/// The setting that gives a listener its address.
+struct ListenerSetting: Sendable {
+    private let setting: SettingDescription
+    let address: ListenAddress
+
+    init<Value>(_ setting: Setting<Value>, _ address: ListenAddress) {
+        self.setting = setting.description
+        self.address = address
+    }
+
+    /// The flag and the variable, for messages.
+    var name: String { "\(setting.flag) (\(setting.variable))" }
+
+    /// A sentence for each pair of listeners with the same address.
+    static func conflicts(_ listeners: [ListenerSetting]) -> [String] {
+        listeners.indices.flatMap { index in
+            let second = listeners[index]
+            return listeners[..<index].filter { $0.address.description == second.address.description && !second.address.isAnyPort }.map {
+                first in
+                "\(first.name) and \(second.name) have the same address \(second.address)"
             }
         }
     }

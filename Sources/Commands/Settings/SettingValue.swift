@@ -1,7 +1,10 @@
 import AppStore
 import AppStoreVerification
+import Feed
+import FoundationEssentials
 import HTTPServing
 import Postgres
+import ServerAPI
 
 /// Parsers of the settings' text. An error says what was expected and never contains the text, which may be secret.
 enum SettingValue {
@@ -141,5 +144,106 @@ enum SettingValue {
     static func isBundleID(_ text: String) -> Bool {
         !text.isEmpty && !(text.utf8.count == 32 && text.allSatisfy(\.isHexDigit))
             && text.utf8.allSatisfy { $0.isAlphanumeric || "-._".utf8.contains($0) }
+    }
+}
+
+/// Parsers of the settings for receipts and notifications V1.
+extension SettingValue {
+    /// Parses `bundleId=secret`, separated by commas or line feeds. An app may have several; the first is used for verifyReceipt.
+    static func sharedSecrets(_ text: String) throws(InvalidSettingValue) -> SharedSecrets {
+        var secrets: [String: [String]] = [:]
+        for item in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {
+            let item = trimmed(item)
+            guard !item.isEmpty else { continue }
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let bundleID = String(trimmed(parts[0]))
+            guard parts.count == 2, isBundleID(bundleID), case let secret = trimmed(parts[1]), !secret.isEmpty else {
+                throw InvalidSettingValue(expectation: "must be bundleId=secret, separated by commas or line feeds")
+            }
+            secrets[bundleID, default: []].append(String(secret))
+        }
+        guard !secrets.isEmpty else { throw InvalidSettingValue(expectation: "holds no secret: must be bundleId=secret") }
+        return SharedSecrets(secrets)
+    }
+
+    /// Parses an app's secrets, one a line; empty lines are ignored.
+    static func secrets(inLines text: String) throws(InvalidSettingValue) -> [String] {
+        let secrets = text.split(whereSeparator: \.isNewline).map(trimmed).filter { !$0.isEmpty }
+        guard !secrets.isEmpty else { throw InvalidSettingValue(expectation: "holds no secret") }
+        return secrets.map { String($0) }
+    }
+
+    /// A URL to which secrets may be sent: HTTPS, or HTTP to loopback.
+    static func verifyReceiptURL(_ text: String) throws(InvalidSettingValue) -> String {
+        guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.password == nil,
+            url.query == nil, url.fragment == nil,
+            url.scheme == "https" || url.scheme == "http" && loopbacks.contains(host)
+        else { throw InvalidSettingValue(expectation: "must be https://host/path, or http to this machine (127.0.0.1, [::1], localhost)") }
+        return text
+    }
+
+    static let loopbacks: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
+
+    /// Paths, separated by commas.
+    static func paths(_ text: String) throws(InvalidSettingValue) -> [String] {
+        text.isEmpty ? [] : try items(text)
+    }
+
+    /// The text without white space at its ends.
+    static func trimmed(_ text: Substring) -> Substring {
+        let end = text.lastIndex { !$0.isWhitespace }.map { text.index(after: $0) } ?? text.startIndex
+        return text[..<end].drop(while: \.isWhitespace)
+    }
+}
+
+/// Parsers of the settings for the App Store Server API.
+extension SettingValue {
+    /// The issuer, a UUID, of each bundle id.
+    static func issuers(_ text: String) throws(InvalidSettingValue) -> [String: String] {
+        var issuers: [String: String] = [:]
+        for item in text.split(separator: ",") {
+            let parts = trimmed(item).split(separator: "=", omittingEmptySubsequences: false).map { String(trimmed($0)) }
+            guard parts.count == 2, isBundleID(parts[0]), let issuer = APIKeyFile.uuid(parts[1]),
+                issuers.updateValue(issuer, forKey: parts[0]) == nil
+            else {
+                throw InvalidSettingValue(expectation: "must be bundleId=ISSUER, separated by commas, each issuer a UUID, each app once")
+            }
+        }
+        return issuers
+    }
+
+    /// Where tokens may be sent: HTTPS, or HTTP to this machine. Without a path.
+    static func serverAPIURL(_ text: String) throws(InvalidSettingValue) -> String {
+        guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.password == nil,
+            url.query == nil, url.fragment == nil, url.path.isEmpty || url.path == "/",
+            url.scheme == "https" || url.scheme == "http" && loopbacks.contains(host)
+        else { throw InvalidSettingValue(expectation: "must be https://host, or http to this machine (127.0.0.1, [::1], localhost)") }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+}
+
+/// Parsers of the settings for webhooks.
+extension SettingValue {
+    /// One or two lines, the current text first.
+    static func webhookMasters(_ text: String) throws(InvalidSettingValue) -> WebhookMasters {
+        do {
+            return try WebhookMasters(text)
+        } catch {
+            throw InvalidSettingValue(expectation: "\(error)")
+        }
+    }
+
+    static func networkPolicy(_ text: String) throws(InvalidSettingValue) -> NetworkPolicy {
+        guard let policy = NetworkPolicy(text) else {
+            throw InvalidSettingValue(expectation: "must be any, public, or networks such as 10.0.0.0/8,fd00::/8")
+        }
+        return policy
+    }
+
+    static func proxy(_ text: String) throws(InvalidSettingValue) -> ProxyAddress {
+        guard let proxy = ProxyAddress(text) else {
+            throw InvalidSettingValue(expectation: "must be http://HOST:PORT or http://USER:PASSWORD@HOST:PORT")
+        }
+        return proxy
     }
 }

@@ -1,7 +1,11 @@
 import AppStore
 import AppStoreVerification
+import Feed
 import HTTPServing
 import Logging
+import OpenSSL
+import Outbox
+import ServerAPI
 
 /// The settings of `appstore-inbox worker`.
 struct WorkerSettings: Sendable {
@@ -72,5 +76,127 @@ struct WorkerSettings: Sendable {
             "environments": "\(verification.environments.map(\.rawValue).sorted().joined(separator: ", "))",
             "roots": "\(verification.rootNames.joined(separator: ", "))", "worker.concurrency": "\(concurrency)",
         ]
+    }
+}
+
+/// The settings for Apple's App Store Server API.
+struct ServerAPISettings: Sendable {
+    let keys: APIKeys
+    let hosts: ServerAPIHosts
+    /// The part of Apple's documented limits that is used.
+    let share: Double
+    /// Of each app and environment.
+    let importRequests: Int
+
+    /// - Throws: ``SettingsError`` with the first thing that is wrong.
+    init(_ reader: SettingsReader) throws(SettingsError) {
+        let environments = try reader.required(Settings.environments)
+        let lanes = try reader.required(Settings.apps).flatMap { app in environments.map { CallLane(app.bundleID, $0) } }
+        keys = APIKeys(try reader.apiKeys()?.keys ?? [], issuers: try reader.required(Settings.apiIssuers), lanes: Set(lanes))
+        hosts = try Self.hosts(reader)
+        share = Double(try reader.required(Settings.apiBudget)) / 100
+        importRequests = try reader.required(Settings.apiImportRequests)
+    }
+
+    static func hosts(_ reader: SettingsReader) throws(SettingsError) -> ServerAPIHosts {
+        var hosts = ServerAPIHosts()
+        hosts.production = try reader.required(Settings.apiProductionURL)
+        hosts.sandbox = try reader.required(Settings.apiSandboxURL)
+        return hosts
+    }
+}
+
+/// The settings for webhooks.
+struct WebhookSettings: Sendable {
+    /// What they are signed with; nil delivers none.
+    let masters: WebhookMasters?
+    let headers: WebhookHeaders
+    let networks: NetworkPolicy
+    /// Nil for direct connections.
+    let proxy: ProxyAddress?
+    /// The ports of this program's listeners, as far as the settings name them.
+    let ownPorts: Set<Int>
+
+    /// - Throws: ``SettingsError`` with the first thing that is wrong.
+    init(_ reader: SettingsReader) throws(SettingsError) {
+        masters = try reader.optional(Settings.webhookSecret)
+        headers = try reader.webhookHeaders()
+        networks = try reader.required(Settings.outboundNetworks)
+        proxy = try reader.optional(Settings.outboundProxy)
+        // Where no ingest runs beside the worker, its defaults may be another program's.
+        let listeners = [Settings.listen, Settings.adminListen, Settings.apiListen].filter(reader.isGiven).map { reader.valid($0) }
+        ownPorts = Set((listeners + [reader.valid(Settings.workerAdminListen) ?? nil]).compactMap { $0?.port })
+    }
+
+    /// Files of headers that cannot be used.
+    static func problems(_ reader: SettingsReader) -> [String] {
+        do throws(SettingsError) {
+            _ = try reader.webhookHeaders()
+            return []
+        } catch {
+            return error.problems
+        }
+    }
+}
+
+/// Which contracts Apple is asked about when they look stale; the raw value is the setting's.
+enum ReconcileMode: String, CaseIterable, Sendable {
+    case production
+    /// Sandbox, too: its contracts can vanish, since testers clear their accounts.
+    case all
+    case off
+
+    var environments: Set<AppStoreEnvironment> {
+        switch self {
+        case .production: [.production]
+        case .all: [.production, .sandbox]
+        case .off: []
+        }
+    }
+}
+
+/// The settings of the reconciliation.
+struct ReconcileSettings: Sendable {
+    let mode: ReconcileMode
+    /// Active contracts of each app a day.
+    let sample: Int
+
+    /// - Throws: ``SettingsError`` with the first thing that is wrong.
+    init(_ reader: SettingsReader) throws(SettingsError) {
+        mode = try reader.required(Settings.reconcile)
+        sample = try reader.required(Settings.reconcileSample)
+    }
+}
+
+extension Settings {
+    static let reconcile = Setting(
+        "reconcile",
+        value: "production|all|off",
+        default: "production",
+        summary:
+            "whether Apple is asked about contracts that look stale, of apps that have a key: those of Production, of Sandbox too, or none",
+        parse: SettingValue.choice(ReconcileMode.self)
+    )
+    static let reconcileSample = Setting(
+        "reconcile-sample",
+        value: "0…1000",
+        default: "100",
+        summary: "how many active contracts of each app are compared with Apple's answer a day, chosen at random",
+        parse: SettingValue.integer(in: 0...1000)
+    )
+}
+
+/// A file with certificates that are trusted in addition to the system's for outbound TLS.
+enum OutboundRoot {
+    /// What keeps the file from being used; nil when it can be.
+    static func problem(_ path: String) -> String? {
+        do {
+            _ = try Certificate.bundle(pem: ReadableFile.bytes(at: path))
+            return nil
+        } catch let error as ReadableFile.Unreadable {
+            return "\(path.mayHoldSecret ? "the file" : path) cannot be read: \(error)"
+        } catch {
+            return "\(path) holds no certificates in PEM: \(error)"
+        }
     }
 }

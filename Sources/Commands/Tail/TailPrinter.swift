@@ -1,4 +1,5 @@
 import AppStore
+import Postgres
 import StrictJSON
 
 /// Writes a line for each settled event.
@@ -53,4 +54,80 @@ extension SettledEvent {
             if isEndless { "without end" } else { until.map { "\(isActive ? "until" : "ended") \("\($0)".prefix(10))" } }
         return ([user ?? "no user", things] + (entitlements.isEmpty ? [] : [end])).compactMap(\.self).joined(separator: " ")
     }
+}
+
+/// A settled event of `appstore.find_events`.
+struct SettledEvent: Sendable {
+    /// A run of an event: after a requeue it is settled again.
+    struct Key: Hashable {
+        let eventID: Int64
+        let run: Int32
+    }
+
+    let key: Key
+    let settledAt: PostgresTimestamp
+    let receivedAt: Timestamp
+    let source: String
+    var type: String?
+    var subtype: String?
+    var environment: String?
+    var bundleID: String?
+    let result: String
+    var reason: String?
+    var transactionID: String?
+    var originalTransactionID: String?
+    var user: String?
+    var product: String?
+    var entitlements: [String] = []
+    /// The end of the entitlements; nil when it is unknown, and when they are endless.
+    var until: Timestamp?
+    var isEndless = false
+    /// Whether they can be used now; false while their end is unknown.
+    var isActive = false
+
+    /// From the arrival of the event to its outcome.
+    var milliseconds: Int64 { settledAt.millisecondsSince1970 - receivedAt.millisecondsSince1970 }
+
+    /// Members are named as the columns.
+    var json: JSONObject {
+        [
+            "event_id": .integer(key.eventID), "run": .integer(key.run), "received_at": .string("\(receivedAt)"),
+            "settled_at": .string("\(Timestamp(settledAt))"), "milliseconds": .integer(milliseconds), "source": .string(source),
+            "notification_type": .optional(type), "subtype": .optional(subtype), "environment": .optional(environment),
+            "bundle_id": .optional(bundleID), "result": .string(result), "reason": .optional(reason),
+            "transaction_id": .optional(transactionID), "original_transaction_id": .optional(originalTransactionID),
+            "user_id": .optional(user), "product_id": .optional(product), "entitlements": .array(entitlements.map(JSONValue.string)),
+            "until": .optional(isEndless ? "infinity" : until?.description), "active": .bool(isActive),
+        ]
+    }
+}
+
+extension SettledEvent {
+    init(_ row: Row) throws {
+        self.init(
+            key: Key(eventID: try row.decode("event_id"), run: try row.decode("run")),
+            settledAt: try row.decode("settled_at"),
+            receivedAt: Timestamp(try row.decode("received_at", as: PostgresTimestamp.self)),
+            source: try row.decode("source"),
+            type: try row.decode("notification_type"),
+            subtype: try row.decode("subtype"),
+            environment: try row.decode("environment"),
+            bundleID: try row.decode("bundle_id"),
+            result: try row.decode("result"),
+            reason: try row.decode("reason"),
+            transactionID: try row.decode("transaction_id"),
+            originalTransactionID: try row.decode("original_transaction_id"),
+            user: try row.decode("user_id"),
+            product: try row.decode("product_id"),
+            entitlements: try row.decode("entitlements"),
+            until: try row.decode("until", as: PostgresTimestamp?.self).map { Timestamp($0) },
+            isEndless: try row.decode("is_endless", as: Bool?.self) ?? false,
+            isActive: try row.decode("is_active", as: Bool?.self) ?? false
+        )
+    }
+}
+
+extension Timestamp {
+    /// Rounded down to a millisecond.
+    init(_ timestamp: PostgresTimestamp) { self.init(millisecondsSince1970: timestamp.millisecondsSince1970) }
 }

@@ -1,21 +1,19 @@
 import AppStore
+import AppStoreVerification
+import Backfill
 import Feed
 import HTTPServing
-import History
-import Import
 import InboxQueue
+import Interpretation
 import Logging
 import NIOPosix
 import Outbox
 import Postgres
-import Prometheus
-import Reconcile
 import Revocation
 import Schema
 import ServerAPI
 import ServiceLifecycle
-import Systemd
-import Worker
+import ServiceSupport
 
 /// The services of a worker, and what they share.
 struct WorkerServices {
@@ -147,5 +145,139 @@ struct WorkerServices {
     /// The values of the metrics' label for types, of both versions of notifications.
     private static var notificationTypes: Set<String> {
         Set(NotificationMatrix.subtypes.keys.map(\.rawValue)).union(NotificationTypeV1.documented.map(\.rawValue))
+    }
+}
+
+extension WorkerServices {
+    /// The service of the worker's admin listener; none when it is off.
+    ///
+    /// - Parameter announce: called when the address is bound.
+    func admin(
+        _ collector: StatisticsCollector<InboxStatistics>,
+        _ gate: SchemaGate,
+        announce: @escaping @Sendable () -> Void
+    ) -> [AdminServer] {
+        MetricCatalogue.expose(collector, in: registry)
+        guard let listen = settings.adminListen else { return [] }
+        let server = AdminServer(
+            listen: listen,
+            registry: registry,
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            logger: logger
+        ) { () throws(Problem) in
+            if let refusal = gate.refusal { throw .databaseRefused("\(refusal)") }
+            guard gate.isUsable, collector.latest != nil else { throw .databaseUnavailable(retryAfter: 5) }
+        } onBound: { [logger] port in
+            logger.notice("worker is listening", metadata: ["listen.admin": "\(listen.with(port: port))"])
+            announce()
+        }
+        return [server]
+    }
+}
+
+extension WorkerServices {
+    /// The service that makes the calls which the ledger requests; counts their results in the registry. Without a key, it leases none that
+    /// asks the App Store Server API.
+    func outbox() -> OutboxService {
+        var configuration = OutboxService.Configuration()
+        configuration.exchange.extraRootPaths = settings.outboundRoots
+        var addresses = VerifyReceiptAddresses()
+        addresses.production = settings.verifyReceiptURL
+        addresses.sandbox = settings.verifyReceiptSandboxURL
+        let receipts = VerifyReceiptCallHandler(
+            addresses: addresses,
+            secrets: { [parts] in parts.secrets.current },
+            receiptData: { PostedReceipt.data(inEventBody: $0.body) }
+        )
+        let questions: [any CallHandler] =
+            [ServerAPICallHandler.consumption(client, metrics: registry)] + ServerAPICallHandler.inquiries(client)
+        return OutboxService(
+            pool: sharedPool,
+            handlers: [receipts] + questions,
+            configuration: configuration,
+            logger: logger,
+            metrics: registry,
+            heartbeat: monitor.loop
+        )
+    }
+}
+
+extension WorkerServices {
+    /// The service that reads Apple's notification history of the apps that have a key.
+    func history() -> HistoryService {
+        var configuration = HistoryService.Configuration()
+        configuration.exchange.extraRootPaths = settings.outboundRoots
+        return HistoryService(
+            pool: sharedPool,
+            client: client,
+            configuration: configuration,
+            logger: logger,
+            metrics: registry,
+            heartbeat: monitor.loop
+        )
+    }
+}
+
+extension WorkerServices {
+    /// The service that asks Apple about the customers of imports, of the apps that have a key.
+    func imports() -> ImportService {
+        var configuration = ImportService.Configuration()
+        configuration.exchange.extraRootPaths = settings.outboundRoots
+        configuration.slots = settings.serverAPI.importRequests
+        return ImportService(pool: sharedPool, client: client, configuration: configuration, logger: logger, heartbeat: monitor.loop)
+    }
+}
+
+extension WorkerServices {
+    /// The service that asks about contracts that look stale, of the apps that have a key.
+    func reconcile() -> ReconcileService {
+        var configuration = ReconcileService.Configuration()
+        configuration.environments = settings.reconcile.mode.environments
+        configuration.sample = settings.reconcile.sample
+        return ReconcileService(
+            pool: sharedPool,
+            configuration: configuration,
+            // A question whose call cannot be made would only grow old.
+            lanes: { [client] in client.openLanes },
+            logger: logger,
+            heartbeat: monitor.loop
+        )
+    }
+}
+
+extension WorkerServices {
+    /// The service that asks whether the certificates that sign are revoked, and makes the parts reject what revoked certificates signed.
+    func revocation() -> RevocationService {
+        RevocationService(
+            pool: sharedPool,
+            asks: settings.asksResponders,
+            hosts: { [parts] in parts.responderHosts.current },
+            used: { [parts] in parts.processor.current.reader.verifier.takeUsedCertificates() },
+            apply: { [parts] in parts.apply($0) },
+            logger: logger,
+            heartbeat: monitor.loop
+        )
+    }
+}
+
+extension WorkerServices {
+    /// The service that delivers the feed to endpoints; counts its attempts in the registry.
+    func webhooks() -> WebhookService {
+        var configuration = WebhookService.Configuration()
+        configuration.networks = settings.webhooks.networks
+        configuration.proxy = settings.webhooks.proxy
+        configuration.extraRootPaths = settings.outboundRoots
+        configuration.userAgent = "appstore-inbox/\(Build.version)"
+        configuration.ownPorts = settings.webhooks.ownPorts
+        return WebhookService(
+            // Many endpoints take no connection from the rest.
+            pool: sharedPool.share(of: 2),
+            configuration: configuration,
+            masters: { [parts] in parts.webhookMasters.current },
+            headers: { [parts] in parts.webhookHeaders.current[$0] ?? [] },
+            logger: logger,
+            metrics: registry,
+            heartbeat: monitor.loop
+        )
     }
 }

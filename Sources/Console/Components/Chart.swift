@@ -1,5 +1,3 @@
-package import HTML
-
 /// One line of a chart.
 package struct ChartSeries: Sendable {
     let name: String

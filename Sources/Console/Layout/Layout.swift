@@ -1,4 +1,7 @@
-import HTML
+import HTTPServing
+import NIOCore
+import NIOHTTP1
+import OpenSSL
 
 /// What all pages have: head, navigation, the chosen environment, the person, and how to ask for the same elsewhere.
 struct Layout: Sendable {
@@ -88,6 +91,57 @@ struct Layout: Sendable {
             summary { "The same in psql and as a command" }
             (same.statements.map(\.text) + same.commands.map(\.text)).map { text in
                 pre(.tabindex(0)) { code(.data("copy", "")) { text } }
+            }
+        }
+    }
+}
+
+/// The files that pages refer to. The address of each has a digest of its content, so that browsers keep it for ever.
+struct Assets: Sendable {
+    struct File: Sendable {
+        let url: ConsoleURL
+        let path: String
+        let tag: String
+        let mediaType: String
+        let bytes: [UInt8]
+
+        fileprivate init(_ name: String, _ mediaType: String, _ bytes: [UInt8]) {
+            let digest = Digest.sha256(bytes).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let file = "\(digest)-\(name)"
+            url = ConsoleURL("assets", file)
+            path = "/assets/\(file)"
+            tag = "\"\(digest)\""
+            (self.mediaType, self.bytes) = (mediaType, bytes)
+        }
+
+        /// The file, or status 304 where the browser has it.
+        func answer(_ request: Request) -> Response {
+            let headers: HTTPHeaders = [
+                "content-type": mediaType, "etag": tag, "cache-control": "public, max-age=31536000, immutable",
+            ]
+            let known = request.field("if-none-match")?.split(separator: ",").contains { $0.drop { $0 == " " } == tag } ?? false
+            return known
+                ? Response(status: .notModified, headers: headers) : Response(status: .ok, headers: headers, body: ByteBuffer(bytes: bytes))
+        }
+    }
+
+    let styles = File("console.css", "text/css; charset=utf-8", EmbeddedFiles.console_css)
+    let script = File("console.js", "text/javascript; charset=utf-8", EmbeddedFiles.console_js)
+    let icon = File("console.svg", "image/svg+xml", EmbeddedFiles.console_svg)
+
+    var all: [File] { [styles, script, icon] }
+}
+
+extension Confirmation {
+    /// The page that asks. Its form brings back the fields, the yes, and the count that the person saw.
+    func page(for form: ActionForm, at url: ConsoleURL) -> Page {
+        Page(title: title, elsewhere: .nowhere) {
+            explanation
+            actionForm(url, button: button, isDangerous: isDangerous) {
+                form.ownFields.map { hiddenField(name: $0.name, value: $0.value) }
+                hiddenField(name: ActionForm.confirmedName, value: "yes")
+                count.map { hiddenField(name: ActionForm.seenName, value: "\($0)") }
+                fields
             }
         }
     }

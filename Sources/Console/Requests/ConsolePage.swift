@@ -1,4 +1,4 @@
-package import HTML
+import HTTPServing
 package import Postgres
 
 /// A page of the console, or a file that a page offers. GET only: it runs in a READ ONLY transaction as `appstore_viewer`.
@@ -80,5 +80,56 @@ package struct ConsoleContext: Sendable {
     /// An address that keeps the chosen environment.
     package func url(_ segments: String...) -> ConsoleURL {
         ConsoleURL(segments: segments).with("environment", environment == "Production" ? nil : environment)
+    }
+}
+
+/// The query of a request; of repeated items the first counts, and empty ones are as good as missing.
+package struct PageQuery: Sendable {
+    private let values: [String: String]
+
+    /// An empty query.
+    init() {
+        values = [:]
+    }
+
+    /// - Throws: status 400 where the query cannot be decoded.
+    init(_ text: String?) throws(ConsoleProblem) {
+        guard let fields = FormEncoding.decode(text ?? "") else { throw .badRequest("The address cannot be read.") }
+        values = Dictionary(fields.filter { !$0.value.isEmpty }.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    package subscript(name: String) -> String? { values[name] }
+
+    /// All items but the environment, which each page has, by their names.
+    var items: [(name: String, value: String)] {
+        values.filter { $0.key != "environment" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// An item that is a whole number, such as a place in a list; nil where it is missing.
+    ///
+    /// - Throws: status 400 where it is no number.
+    package func int64(_ name: String) throws(ConsoleProblem) -> Int64? {
+        guard let text = values[name] else { return nil }
+        guard let number = Int64(text) else { throw .badRequest("\(name) must be a whole number.") }
+        return number
+    }
+}
+
+/// Names and values as forms and queries have them (URL standard, application/x-www-form-urlencoded).
+enum FormEncoding {
+    /// Nil for an incomplete escape, for bytes that are not UTF-8, and for U+0000.
+    static func decode(_ text: String) -> [(name: String, value: String)]? {
+        var fields: [(name: String, value: String)] = []
+        for pair in text.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = component(parts[0]), let value = component(parts.count == 2 ? parts[1] : "") else { return nil }
+            fields.append((name, value))
+        }
+        return fields
+    }
+
+    private static func component(_ text: Substring) -> String? {
+        guard let decoded = PercentEncoding.decode(Substring(text.replacing("+", with: " "))), !decoded.contains("\0") else { return nil }
+        return decoded
     }
 }

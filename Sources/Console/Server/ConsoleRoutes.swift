@@ -1,4 +1,3 @@
-import HTML
 import HTTPServing
 import NIOCore
 import NIOHTTP1
@@ -179,4 +178,30 @@ extension ConsoleRoutes {
         let headers: HTTPHeaders = ["content-type": mediaType, "content-disposition": "attachment; filename=\"\(name)\""]
         return Response(status: .ok, headers: headers, body: ByteBuffer(string: text))
     }
+}
+
+/// What Health shows: a finding of each check that can be made through the database.
+package typealias HealthReport = @Sendable () async -> [HealthFinding]
+
+/// All pages and actions of the console.
+struct ConsolePages: Sendable {
+    let pages: [any ConsolePage]
+    let actions: [any ConsoleAction]
+
+    init(health: @escaping HealthReport, bodyCheck: BodyCheck? = nil) {
+        pages =
+            [OverviewPage(), AttentionPage(), AuditPage(), SessionsPage(), HealthPage(reports: HealthReports(health))]
+            + [EventPage(checksBodies: bodyCheck != nil)] + Self.operations
+        actions = [EndSession(), CheckBody(check: bodyCheck)] + Self.operationActions
+    }
+}
+
+/// The pages about events, customers, repairs and what goes out, and what is done on them.
+extension ConsolePages {
+    static let operations: [any ConsolePage] =
+        [EventsPage(), RepairsPage(), OutgoingPage(), EndpointPage(), ReportsPage(), ReportFile()] + CustomerPage.all
+
+    static let operationActions: [any ConsoleAction] =
+        [RepairEvents(), RequeueEvent(), DiscardEvent(), ShowBody(), ForgetUser(), StopRepair()] + LinkOwner.all
+        + ChangeEndpoint.Change.allCases.map { ChangeEndpoint(change: $0) }
 }

@@ -158,3 +158,153 @@ package func grantedFunctions(_ text: String) throws(StatementError) -> Set<Stri
     }
     return names
 }
+
+/// Swift source with a function for each statement, whose arguments are the binds.
+package enum StatementSource {
+    /// - Throws: ``StatementError`` for statements of one name.
+    package static func source(of statements: [StatementText]) throws(StatementError) -> String {
+        for (name, same) in Dictionary(grouping: statements, by: \.swiftName) where same.count > 1 {
+            throw StatementError("\(same.map(\.path).joined(separator: " and ")) both make Statement.\(name)", line: 1)
+        }
+        return """
+            package import FoundationEssentials
+            package import Postgres
+
+            extension Statement {
+            \(statements.map(\.function).joined(separator: "\n"))
+                /// The texts of all statements, with the names of their binds and the types that are declared for them.
+                package static let texts: [(name: String, path: String, sql: String, binds: KeyValuePairs<String, String>)] = [
+            \(statements.map(\.entry).joined())    ]
+            }
+
+            private enum Text {
+            \(statements.map(\.text).joined())}
+
+            """
+    }
+}
+
+extension StatementText {
+    fileprivate var swiftName: String { Identifier.camelCase(name) }
+
+    fileprivate var function: String {
+        let labels = parameters.map { Identifier.camelCase($0.name) }
+        let arguments = zip(labels, parameters).map { label, parameter in
+            "`\(label)`: \(parameter.type.swift(isNullable: parameter.isNullable))\(parameter.initial.map { " = \($0)" } ?? "")"
+        }
+        let appends = zip(labels, parameters).map { "        binds.append(`\($0)`, named: \"\($1.name)\")\n" }
+        let declaration = parameters.isEmpty ? "let" : "var"
+        return """
+                /// Sends `\(path)`.
+                package static func `\(swiftName)`(\(arguments.joined(separator: ", "))) -> Statement {
+                    \(declaration) binds = Binds()
+            \(appends.joined())        return Statement(name: "\(name)", sql: Text.`\(swiftName)`, binds: binds)
+                }
+
+            """
+    }
+
+    fileprivate var entry: String {
+        let binds = parameters.map { "\"\($0.name)\": \"\($0.type.sent)\"" }.joined(separator: ", ")
+        return "        (\"\(name)\", \"\(path)\", Text.`\(swiftName)`, [\(binds.isEmpty ? ":" : binds)]),\n"
+    }
+
+    /// A raw literal: the files are checked to contain neither its end nor an escape of it.
+    fileprivate var text: String {
+        "    static var `\(swiftName)`: String { ###\"\"\"\n\(sql)\n\"\"\"### }\n"
+    }
+}
+
+/// Names of SQL as names of Swift.
+enum Identifier {
+    private static let acronyms = [
+        "api": "API", "id": "ID", "ids": "IDs", "ms": "MS", "sha256": "SHA256", "url": "URL", "uuid": "UUID", "uuids": "UUIDs",
+    ]
+
+    /// `read_api_key` as `readAPIKey`.
+    static func camelCase(_ name: String) -> String {
+        let words = name.split(separator: "_")
+        let others = words.dropFirst().map { acronyms[String($0)] ?? $0.prefix(1).uppercased() + $0.dropFirst() }
+        return (words.first ?? "") + others.joined()
+    }
+}
+
+/// The columns that a file of `statements/` names more than once, and where they are written out.
+///
+/// A list is `-- list NAME:` on a line, with columns and their types on the lines of comment after it. `{NAME}` stands for the columns, and
+/// `{NAME: TEXT}` for TEXT of each, in which `%name` and `%type` are those of the column. Several names may stand before the colon. What is
+/// written out has commas between, and as many lines as in the file, so that errors name the right one.
+struct ColumnLists {
+    private struct Column {
+        let name: Substring
+        let type: Substring
+    }
+
+    private var lists: [Substring: [Column]] = [:]
+
+    /// - Throws: ``StatementError`` for a list that cannot be read, is there twice or is not used, and for an unknown one beside known ones.
+    static func writtenOut(_ text: String) throws(StatementError) -> String {
+        let lists = try ColumnLists(text)
+        return lists.lists.isEmpty ? text : try lists.writeOut(text)
+    }
+
+    private init(_ text: String) throws(StatementError) {
+        var name: Substring?
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            if line.hasPrefix("-- list ") {
+                let new = line.dropFirst("-- list ".count).dropLast()
+                guard line.last == ":", !new.isEmpty, new.allSatisfy(Self.isOfName), lists.updateValue([], forKey: new) == nil else {
+                    throw StatementError("a list is -- list NAME: with a name of its own", line: index + 1)
+                }
+                name = new
+            } else if let list = name, line.hasPrefix("--   ") {
+                for column in line.dropFirst("--   ".count).split(separator: ",") {
+                    let words = column.split(separator: " ")
+                    guard words.count == 2 else { throw StatementError("\(column) is no column with a type", line: index + 1) }
+                    lists[list, default: []].append(Column(name: words[0], type: words[1]))
+                }
+            } else {
+                name = nil
+            }
+        }
+    }
+
+    private func writeOut(_ text: String) throws(StatementError) -> String {
+        var (output, rest, unused) = ("", Substring(text), Set(lists.keys))
+        while let brace = rest.firstIndex(of: "{") {
+            output += rest[..<brace]
+            let inside = rest[brace...].dropFirst()
+            let names = inside.prefix { Self.isOfName($0) || $0 == " " }
+            let used = names.split(separator: " ")
+            guard used.contains(where: { lists[$0] != nil }) else {
+                output += "{"
+                rest = inside
+                continue
+            }
+            let line = 1 + output.count(where: \.isNewline)
+            guard let end = inside.firstIndex(of: "}"), [":", "}"].contains(inside[names.endIndex]) else {
+                throw StatementError("a list is written out as {NAME} or {NAME: TEXT}", line: line)
+            }
+            let template = names.endIndex == end ? "%name" : inside[names.endIndex..<end].dropFirst()
+            output += try writtenOut(used, as: template, line: line)
+            unused.subtract(used)
+            rest = inside[end...].dropFirst()
+        }
+        if let name = unused.min() { throw StatementError("the list \(name) is not used", line: 1) }
+        return output + rest
+    }
+
+    private func writtenOut(_ names: [Substring], as template: Substring, line: Int) throws(StatementError) -> String {
+        var texts: [String] = []
+        for name in names {
+            guard let columns = lists[name] else { throw StatementError("there is no list \(name)", line: line) }
+            texts += columns.map { column in
+                template.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                    .replacing("%name", with: column.name).replacing("%type", with: column.type)
+            }
+        }
+        return texts.joined(separator: ", ") + String(repeating: "\n", count: template.count(where: \.isNewline))
+    }
+
+    private static func isOfName(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
+}

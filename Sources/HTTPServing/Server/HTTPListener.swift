@@ -107,3 +107,178 @@ package final class HTTPListener: Service {
         }
     }
 }
+
+/// The limits of one listener.
+package struct ListenerLimits: Sendable {
+    /// The most bytes in a body, except under the paths in `bodyBytesByPath`.
+    package var maximumBodyBytes = 256 * 1024
+    /// The most bytes in a body, by path.
+    package var bodyBytesByPath: [String: Int] = [:]
+    /// The most bytes in a request line and header fields together.
+    package var maximumHeadBytes = 16 * 1024
+    /// The most header fields.
+    package var maximumHeadFields = 64
+    /// The most bytes of bodies in memory at once. Half of it is divided among the connections; see ``AdmissionState``.
+    package var maximumBytesInMemory = 64 * 1024 * 1024
+    /// The most connections. Further clients wait until one closes.
+    package var maximumConnections = 512
+    /// The timeout from the first byte of a request to its last, and from the start of a connection to the first byte.
+    package var requestDeadline: Duration = .seconds(10)
+    /// The idle timeout between two requests of a connection.
+    package var idleTimeout: Duration = .seconds(60)
+    /// The timeout from the last byte of a request until the client has taken the answer.
+    package var answerTimeout: Duration = .seconds(30)
+    /// How long an endpoint may wait for something to answer, before `answerTimeout` counts.
+    package var longestWait: Duration = .zero
+    /// How long input is discarded after the last answer, so that the client can read that answer.
+    package var lingerTimeout: Duration = .seconds(2)
+    /// How long a connection without a request stays open after shutdown begins: a request may be on its way.
+    package var shutdownIdleTimeout: Duration = .seconds(1)
+    /// The time that requests still have after shutdown begins.
+    package var shutdownGrace: Duration = .seconds(10)
+
+    package init() {}
+
+    /// The valid range of a body limit. The inbox stores no larger bodies.
+    package static let bodyBytes = 1024...4 * 1024 * 1024
+
+    /// Checks the limits and their combination.
+    ///
+    /// - Throws: `ServerError` that names the first invalid limit.
+    package func validate() throws(ServerError) {
+        try Self.check("maximumBodyBytes", maximumBodyBytes, in: Self.bodyBytes)
+        for (path, limit) in bodyBytesByPath.sorted(by: { $0.key < $1.key }) { try Self.check(path, limit, in: Self.bodyBytes) }
+        try Self.check("maximumHeadBytes", maximumHeadBytes, in: 1024...1024 * 1024)
+        try Self.check("maximumBytesInMemory", maximumBytesInMemory, in: largestBodyBytes...Int.max)
+        try Self.check("maximumConnections", maximumConnections, in: 1...65536)
+        try Self.check("requestDeadline", requestDeadline)
+        try Self.check("idleTimeout", idleTimeout)
+        try Self.check("answerTimeout", answerTimeout)
+        try Self.check("shutdownGrace", shutdownGrace)
+    }
+
+    /// Checks the range of a limit.
+    package static func check(_ name: String, _ value: Int, in range: ClosedRange<Int>) throws(ServerError) {
+        guard !range.contains(value) else { return }
+        let allowed = range.upperBound == .max ? "at least \(range.lowerBound)" : "between \(range.lowerBound) and \(range.upperBound)"
+        throw .invalidLimit(name, "\(value) is not \(allowed)")
+    }
+
+    /// Checks the range of a timeout.
+    package static func check(_ name: String, _ duration: Duration) throws(ServerError) {
+        guard duration < .milliseconds(10) || duration > .seconds(3600) else { return }
+        throw .invalidLimit(name, "\(duration) is not between 0.01 seconds and an hour")
+    }
+
+    /// The largest body limit of all paths.
+    package var largestBodyBytes: Int { bodyBytesByPath.values.reduce(maximumBodyBytes, max) }
+
+    /// The most bytes in the body of a request for a path.
+    func maximumBodyBytes(for path: String) -> Int { bodyBytesByPath[path] ?? maximumBodyBytes }
+}
+
+/// The channel handler of a listening socket: it accepts connections up to a limit, and ends them when the socket is closed.
+///
+/// After `ChannelShouldQuiesceEvent`, each connection ends when its request is answered; otherwise all are closed at once. The socket is closed once
+/// the accepted connections are registered: NIO would reset the others, and they would not receive the event.
+final class ConnectionAcceptor: ChannelInboundHandler, ChannelOutboundHandler {
+    typealias InboundIn = any Channel
+    typealias OutboundIn = Never
+
+    private let maximumConnections: Int
+    private let onAllClosed: () -> Void
+    private var open: [ObjectIdentifier: any Channel] = [:]
+    private var isListening = true
+    private var isQuiescing = false
+    private var isReadHeld = false
+
+    /// - Parameter onAllClosed: called once, when the socket and all connections are closed.
+    init(maximumConnections: Int, onAllClosed: @escaping () -> Void) {
+        self.maximumConnections = maximumConnections
+        self.onAllClosed = onAllClosed
+    }
+
+    /// Further clients wait in the backlog of the operating system.
+    func read(context: ChannelHandlerContext) {
+        guard open.count < maximumConnections, !isQuiescing else { return isReadHeld = true }
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let connection = unwrapInboundIn(data)
+        open[ObjectIdentifier(connection)] = connection
+        connection.closeFuture.hop(to: context.eventLoop).assumeIsolated().whenComplete { _ in
+            self.closed(connection, context: context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
+        isQuiescing = true
+        quiesce(context: context, within: 200)
+    }
+
+    /// Closes the socket when all accepted connections are registered, or after some milliseconds.
+    private func quiesce(context: ChannelHandlerContext, within milliseconds: Int64) {
+        guard isListening else { return }
+        guard milliseconds <= 0 || open.values.allSatisfy(\.isActive) else {
+            let pause: Int64 = 2
+            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(pause)) {
+                self.quiesce(context: context, within: milliseconds - pause)
+            }
+            return
+        }
+        for connection in open.values { connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+        // The channel closes itself at this event.
+        context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isListening = false
+        if !isQuiescing { for connection in open.values { connection.close(promise: nil) } }
+        if open.isEmpty { onAllClosed() }
+        context.fireChannelInactive()
+    }
+
+    private func closed(_ connection: any Channel, context: ChannelHandlerContext) {
+        open[ObjectIdentifier(connection)] = nil
+        guard isListening else {
+            if open.isEmpty { onAllClosed() }
+            return
+        }
+        guard isReadHeld, !isQuiescing else { return }
+        isReadHeld = false
+        context.read()
+    }
+}
+
+/// Waits until several listeners are bound.
+package final class Readiness<Listener: Hashable & Sendable>: Sendable {
+    /// The ports that were bound; nil for a Unix socket.
+    package typealias Ports = [Listener: Int?]
+
+    private struct State {
+        var ports: Ports = [:]
+        var missing: Set<Listener>
+    }
+
+    private let state: Mutex<State>
+    private let onReady: @Sendable (Ports) async -> Void
+
+    /// - Parameter onReady: called once, when all `listeners` are bound.
+    package init(_ listeners: Set<Listener>, onReady: @escaping @Sendable (Ports) async -> Void) {
+        state = Mutex(State(missing: listeners))
+        self.onReady = onReady
+    }
+
+    /// Records that a listener is bound.
+    package func bound(_ listener: Listener, to port: Int?) async {
+        let complete = state.withLock { state -> Ports? in
+            state.ports.updateValue(port, forKey: listener)
+            guard state.missing.remove(listener) != nil, state.missing.isEmpty else { return nil }
+            return state.ports
+        }
+        if let complete { await onReady(complete) }
+    }
+}

@@ -130,3 +130,119 @@ package final class Connection: Sendable {
         return try await requests.perform(exchange)
     }
 }
+
+extension Connection {
+    /// Runs `body` in a transaction that is committed when it returns, and rolled back when it throws or its task was cancelled.
+    ///
+    /// BEGIN is sent with the first statement; a transaction without statements sends nothing.
+    ///
+    /// - Throws: What `body` throws, `CancellationError`, or the error of COMMIT: ``PostgresError/Code/sql`` if it was refused, such as by a deferred
+    ///   constraint, ``PostgresError/Code/rolledBack`` if `body` swallowed an error, ``PostgresError/Code/commitUncertain`` if
+    ///   its outcome is unknown.
+    @discardableResult
+    package nonisolated(nonsending) func withTransaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
+        let token = TransactionToken()
+        let value: T
+        do {
+            value = try await body(Transaction(connection: self, token: token))
+            try Task.checkCancellation()
+        } catch {
+            await rollBack(token)
+            throw error
+        }
+        try await finish(.commit(token))
+        return value
+    }
+
+    /// Rolls back after an error that the caller rethrows. If the rollback fails, closing the connection ends the transaction.
+    private func rollBack(_ token: TransactionToken) async {
+        do {
+            try await finish(.rollback(token))
+        } catch {
+            abandon()
+        }
+    }
+}
+
+/// A transaction that is open for the length of a closure; see ``Connection/withTransaction(_:)``.
+///
+/// After an error the server refuses further statements until the transaction ends.
+package struct Transaction: Sendable {
+    let connection: Connection
+    let token: TransactionToken
+
+    /// Runs one statement and returns its rows.
+    package func query(_ statement: Statement) async throws -> Rows {
+        try await connection.run([statement], in: token)[0]
+    }
+
+    /// Runs one statement and returns the number of affected rows.
+    @discardableResult
+    package func execute(_ statement: Statement) async throws -> Int {
+        try await query(statement).affectedRows
+    }
+
+    /// Runs statements in one round trip.
+    ///
+    /// - Throws: The error of the first statement that failed; those after it were not run.
+    package func pipeline(_ statements: [Statement]) async throws -> [Rows] {
+        try await connection.run(statements, in: token)
+    }
+
+    /// Sends `statements` together with COMMIT, which saves a round trip. Their rows are discarded.
+    ///
+    /// No other statement may follow them in the transaction. If one fails, the transaction is rolled back and
+    /// ``ConnectionPool/withTransaction(_:)`` throws its error.
+    package func append(toCommit statements: [Statement]) throws {
+        for statement in statements { try statement.validate() }
+        token.append(toCommit: statements)
+    }
+
+    /// Completed round trips; nil while one is in flight. Unchanged for long means that the task in the transaction is computing.
+    package var exchanges: Int? { connection.exchanges }
+}
+
+/// The state of one transaction: what is still to be sent, and whether it has ended.
+///
+/// BEGIN is sent with the first statement, so it costs no extra round trip.
+final class TransactionToken: Sendable {
+    private struct State {
+        /// Each statement must see what other sessions have committed, such as a retry after a conflict, whatever the database's default
+        /// isolation level is.
+        var begin: Statement? = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        var commitStatements: [Statement] = []
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Takes BEGIN before the first statement. Called on the connection's thread only, which keeps the order.
+    func takeBegin() throws(PostgresError) -> [Statement] {
+        try state.withLock { state throws(PostgresError) in
+            guard !state.hasEnded else { throw PostgresError(.misuse, "the transaction has ended") }
+            defer { state.begin = nil }
+            return state.begin.map { [$0] } ?? []
+        }
+    }
+
+    /// Sends `statements` together with COMMIT.
+    func append(toCommit statements: [Statement]) {
+        state.withLock { $0.commitStatements += statements }
+    }
+
+    /// Takes the statements to send with COMMIT.
+    func takeCommitStatements() -> [Statement] {
+        state.withLock { state in
+            defer { state.commitStatements.removeAll() }
+            return state.commitStatements
+        }
+    }
+
+    /// Ends the transaction; returns whether BEGIN was taken for sending and the transaction had not ended yet.
+    func end() -> Bool {
+        state.withLock { state in
+            defer { state.hasEnded = true }
+            return state.begin == nil && !state.hasEnded
+        }
+    }
+}

@@ -1,3 +1,5 @@
+import CLibPQ
+
 /// The address of a database and how to connect to it, from a libpq connection string.
 package struct ConnectionOptions: Sendable {
     /// The `application_name` of the connections in `pg_stat_activity`.
@@ -61,4 +63,129 @@ extension ConnectionOptions: CustomStringConvertible, CustomDebugStringConvertib
 
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: ["settings": description]) }
+}
+
+/// One keyword of a connection string with its value.
+struct ConnectionSetting: Sendable {
+    let keyword: String
+    let value: String
+
+    var isSecret: Bool { keyword == "password" || keyword == "sslpassword" }
+
+    /// Parses what libpq accepts, and refuses what it would misread. Errors contain no part of `conninfo`.
+    static func parse(_ conninfo: String) throws(PostgresError) -> [ConnectionSetting] {
+        let isURL = ConnectionStringMistake.isURL(conninfo)
+        guard !conninfo.utf8.contains(0) else { throw .connectionString("it contains a NUL character") }
+        // libpq takes a space for a part of the password or the host.
+        guard !isURL || conninfo.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
+            throw .connectionString("a URL must not contain a space or a control character: a space is written %20")
+        }
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(conninfo, &message) else {
+            defer { PQfreemem(message) }
+            let text = message.map { String(cString: $0) } ?? ""
+            throw .connectionString(ConnectionStringMistake(text, of: conninfo).description)
+        }
+        defer { PQconninfoFree(options) }
+        var settings: [ConnectionSetting] = []
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val {
+                settings.append(ConnectionSetting(keyword: String(cString: keyword), value: String(cString: value)))
+            }
+            option += 1
+        }
+        for setting in settings { try setting.validate(inURL: isURL) }
+        return settings
+    }
+}
+
+extension PostgresError {
+    fileprivate static func connectionString(_ mistake: String) -> PostgresError {
+        PostgresError(.invalidOptions, "connection string: \(mistake)")
+    }
+}
+
+extension [ConnectionSetting] {
+    func value(of keyword: String) -> String? {
+        last { $0.keyword == keyword && !$0.value.isEmpty }?.value
+    }
+}
+
+extension ConnectionSetting {
+    /// Checks what libpq checks only when it connects: there a mistake looks like an unavailable server, and its message quotes the value.
+    func validate(inURL isURL: Bool) throws(PostgresError) {
+        guard !value.isEmpty else { return }
+        let expectation: String? =
+            switch keyword {
+            case "port": isListOfPorts ? nil : "a port from 1 to 65535, or several with commas between"
+            case "password", "sslpassword", "options": nil
+            case _ where isSeveralSettings: "a single value" + Self.hint(isURL)
+            case "host", "hostaddr": value.contains("@") ? "a host, or several with commas between" + Self.hint(isURL) : nil
+            case "dbname": value.contains("@") ? "the name of a database" + Self.hint(isURL) : nil
+            case "user": value.contains(":") ? "the name of a role" + Self.hint(isURL) : nil
+            case "connect_timeout": Int(value) == nil ? "a whole number of seconds" : nil
+            case "sslmode": expectation(among: ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"])
+            case "target_session_attrs":
+                expectation(among: ["any", "read-write", "read-only", "primary", "standby", "prefer-standby"])
+            case "replication": "left out: replication connections are not supported"
+            default: nil
+            }
+        guard let expectation else { return }
+        throw PostgresError(.invalidOptions, "connection string: \(keyword) must be \(expectation)")
+    }
+
+    private static func hint(_ isURL: Bool) -> String {
+        isURL ? "; in a password, @ is written %40, / is %2F and a space is %20" : "; spaces stand between settings"
+    }
+
+    /// Whether the value looks like more than one setting, such as `db;password=x`, or like a whole URL.
+    private var isSeveralSettings: Bool {
+        value.contains("=") || value.contains(";") || value.contains("://")
+    }
+
+    private var isListOfPorts: Bool {
+        value.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { port in
+            port.isEmpty || Int(port).map { (1...65_535).contains($0) } == true
+        }
+    }
+
+    private func expectation(among values: [String]) -> String? {
+        values.contains(value) ? nil : "one of " + values.joined(separator: ", ")
+    }
+}
+
+/// What is wrong with a connection string, in words of this file: libpq quotes the string in its messages, and each part of it may be a part of
+/// a password.
+struct ConnectionStringMistake {
+    let description: String
+
+    /// Explains why libpq refuses `conninfo` with `message`.
+    init(_ message: String, of conninfo: String) {
+        let isURL = Self.isURL(conninfo)
+        let known = Self.explanations.first { message.hasPrefix($0.prefix) }?.text
+        description =
+            !isURL && conninfo.contains("://")
+            ? "a URL must begin with postgresql:// or postgres://" : known ?? (isURL ? Self.asURL : Self.asPairs)
+    }
+
+    static func isURL(_ conninfo: String) -> Bool {
+        conninfo.hasPrefix("postgresql://") || conninfo.hasPrefix("postgres://")
+    }
+
+    private static let asURL = "it must be postgresql://user:password@host:port/database, with % as %25, @ as %40 and / as %2F in each part"
+    private static let asPairs = "it must be key=value pairs with spaces between them, and quotes around a value that contains a space"
+
+    /// The beginnings of libpq's messages.
+    private static let explanations: [(prefix: String, text: String)] = [
+        ("unterminated quoted string", "a quotation mark is not closed; in a value, \\ stands before each ' and \\"),
+        ("invalid connection option", "it contains an option that libpq does not know; " + asPairs),
+        ("invalid percent-encoded token", "a % must be followed by two hexadecimal digits: % itself is written %25"),
+        ("forbidden value %00", "it contains %00, which PostgreSQL does not accept"),
+        ("end of string reached when looking for matching \"]\"", "the ] after an IPv6 address is missing"),
+        ("IPv6 host address may not be empty", "there is no address between [ and ]"),
+        ("invalid URI query parameter", "it contains an option after ? that libpq does not know"),
+        ("missing key/value separator", "each option after ? must be key=value, with & between them"),
+        ("extra key/value separator", "each option after ? must be key=value, with & between them"),
+    ]
 }

@@ -1,3 +1,4 @@
+import CLibPQ
 import Glibc
 
 /// Waits in poll(2) for a connection's socket or its wakeup descriptor.
@@ -51,5 +52,31 @@ enum SocketPoll {
         let (seconds, attoseconds) = remaining.components
         let milliseconds = min(seconds, 1_000_000) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
         return Int32(clamping: milliseconds)
+    }
+}
+
+/// Wakes a connection's thread from its wait on the socket. An eventfd, closed in `deinit`.
+final class WakeupDescriptor: Sendable {
+    let descriptor: Int32
+
+    init() throws(PostgresError) {
+        descriptor = clibpq_eventfd_create()
+        guard descriptor >= 0 else {
+            throw PostgresError(.connectionFailed, "cannot create an eventfd: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Ends the current or the next wait. A write fails only on a full counter, which already ends the wait.
+    func signal() {
+        _ = clibpq_eventfd_signal(descriptor)
+    }
+
+    /// Clears all signals so far.
+    func drain() {
+        clibpq_eventfd_drain(descriptor)
     }
 }

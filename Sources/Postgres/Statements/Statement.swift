@@ -48,3 +48,86 @@ extension Statement: CustomStringConvertible, CustomDebugStringConvertible, Cust
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: ["sql": sql, "binds": binds.count]) }
 }
+
+extension Statement {
+    /// Collects the text and the binds of an interpolated literal.
+    package struct StringInterpolation: StringInterpolationProtocol {
+        var sql = ""
+        var binds = Binds()
+
+        package init(literalCapacity: Int, interpolationCount: Int) {
+            sql.reserveCapacity(literalCapacity + interpolationCount * 3)
+        }
+
+        package mutating func appendLiteral(_ literal: String) {
+            sql += literal
+        }
+
+        /// Binds a value.
+        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
+            binds.append(value)
+            sql += "$\(binds.count)"
+        }
+
+        /// Binds a value or NULL.
+        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
+            binds.append(value)
+            sql += "$\(binds.count)"
+        }
+
+        /// Inserts text verbatim. Only for constants of the program: this is the one way to inject SQL.
+        package mutating func appendInterpolation(unsafeRaw text: String) {
+            // libpq takes a C string, which ends at the NUL.
+            if text.utf8.contains(0) { binds.refuse(PostgresError(.invalidBind, "the statement's text contains a NUL character")) }
+            sql += text
+        }
+
+        /// Inserts a name, such as a table's, as a quoted identifier.
+        package mutating func appendInterpolation(identifier name: String) {
+            if name.isEmpty || name.utf8.contains(0) {
+                binds.refuse(PostgresError(.invalidBind, "an identifier is empty or contains a NUL character"))
+            }
+            sql += "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        }
+    }
+}
+
+/// A statement's binds in the binary format, ready to be sent.
+package struct Binds: Sendable {
+    /// The range of each value in the buffer; nil for NULL.
+    private(set) var ranges: [Range<Int>?] = []
+    private(set) var types: [UInt32] = []
+    private(set) var buffer = BindBuffer()
+    /// Why the statement cannot be sent. An interpolation cannot throw, so the error is kept until then.
+    private(set) var failure: PostgresError?
+
+    package init() {}
+
+    var count: Int { types.count }
+
+    /// The protocol counts parameters in 16 bits.
+    private static let limit = 65_535
+
+    /// - Parameter name: The bind's name in errors; nil shows its number.
+    package mutating func append<Value: PostgresEncodable>(_ value: Value, named name: String? = nil) {
+        types.append(Value.postgresType.oid)
+        guard count <= Self.limit else { return refuse(PostgresError(.invalidBind, "a statement has more than \(Self.limit) binds")) }
+        guard !value.isPostgresNull else { return ranges.append(nil) }
+        let start = buffer.count
+        do throws(PostgresError) {
+            try value.encode(into: &buffer)
+        } catch {
+            refuse(error.located("bind \(label(name))"))
+        }
+        if buffer.count - start > Int(Int32.max) { refuse(PostgresError(.invalidBind, "bind \(label(name)) is longer than 2 GB")) }
+        ranges.append(start..<buffer.count)
+    }
+
+    private func label(_ name: String?) -> String {
+        name.map { ":\($0)" } ?? "$\(count)"
+    }
+
+    mutating func refuse(_ error: PostgresError) {
+        failure = failure ?? error
+    }
+}

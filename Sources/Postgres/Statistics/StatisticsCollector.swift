@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import Logging
-import Reporting
 import ServiceLifecycle
+import ServiceSupport
 import Synchronization
 
 /// Numbers that one statement reads as one row.

@@ -1,3 +1,5 @@
+import ServiceLifecycle
+
 /// Exponential back-off: each delay doubles the bound of the one before, up to a cap, and is partly random, so that what failed together is not
 /// retried together.
 package struct Backoff: Sendable {
@@ -30,4 +32,25 @@ package struct Backoff: Sendable {
         let bound = min(base * (1 << min(max(failures - 1, 0), 40)), cap)
         return bound * Double.random(in: (1 - jitter)...1, using: &generator)
     }
+}
+
+extension Task where Success == Never, Failure == Never {
+    /// Waits that long, or until graceful shutdown or cancellation, which the caller's loop checks for next.
+    package static func rest(for duration: Duration) async {
+        await cancelWhenGracefulShutdown {
+            do {
+                try await sleep(for: duration)
+            } catch {
+                // Cut short.
+            }
+        }
+    }
+
+    /// Whether a loop of this task is to end.
+    package static var isEnding: Bool { isShuttingDownGracefully || isCancelled }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded towards zero: how timeouts and delays are sent to the server.
+    package var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -4,7 +4,6 @@ import StrictJSON
 import Synchronization
 import Testing
 
-@testable import Consumption
 @testable import ServerAPI
 
 /// One attempt, without network: what is asked, and what each result means for the call.

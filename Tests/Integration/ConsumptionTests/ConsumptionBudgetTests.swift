@@ -5,12 +5,11 @@ import OpenSSL
 import Outbox
 import Postgres
 import PostgresTesting
-import ServerAPI
 import ServiceLifecycle
 import Synchronization
 import Testing
 
-@testable import Consumption
+@testable import ServerAPI
 
 /// Many answers and few requests: the slots wait, and the outbox is not written for it.
 @Suite(.timeLimit(.minutes(2)))

@@ -4,15 +4,14 @@ import OpenSSL
 import Outbox
 import Postgres
 import PostgresTesting
-import Prometheus
 import PrometheusTesting
-import ServerAPI
 import ServiceLifecycle
+import ServiceSupport
 import StrictJSON
 import Synchronization
 import Testing
 
-@testable import Consumption
+@testable import ServerAPI
 
 /// Decisions in a database, sent through the outbox to a scripted App Store.
 @Suite(.timeLimit(.minutes(2)))

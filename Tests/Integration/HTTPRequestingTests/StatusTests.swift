@@ -4,7 +4,7 @@ import Outbox
 import Testing
 
 @testable import Commands
-@testable import Webhooks
+@testable import Feed
 
 /// No status that a server answers with ends the process, and each is an answer or a failure for each client of this program.
 @Suite(.timeLimit(.minutes(5)))

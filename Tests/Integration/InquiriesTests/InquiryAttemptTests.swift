@@ -3,7 +3,6 @@ import Outbox
 import StrictJSON
 import Testing
 
-@testable import Inquiries
 @testable import ServerAPI
 
 /// One attempt, without network: what is asked, and what each result means for the call.

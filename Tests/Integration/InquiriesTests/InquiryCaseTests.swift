@@ -4,7 +4,6 @@ import Outbox
 import StrictJSON
 import Testing
 
-@testable import Inquiries
 @testable import ServerAPI
 
 /// The collected answers that become events or are followed by their revision. `ClientCaseTests` has the others.

@@ -4,11 +4,10 @@ import OpenSSL
 import Outbox
 import Postgres
 import PostgresTesting
-import ServerAPI
 import ServiceLifecycle
 import Synchronization
 
-@testable import Inquiries
+@testable import ServerAPI
 
 /// Questions in a database, and a worker's outbox whose exchange is scripted.
 final class InquiryScene: Sendable {

@@ -1,7 +1,7 @@
 import AppStore
-import GroupCommit
 import HTTPServingTesting
 import InboxTesting
+import Ingest
 import Postgres
 import PostgresTesting
 import ShopAPI

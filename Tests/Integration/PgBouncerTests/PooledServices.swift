@@ -1,15 +1,14 @@
-import GroupCommit
 import HTTPServing
 import HTTPServingTesting
 import InboxQueue
 import InboxTesting
+import Ingest
 import Interpretation
 import Postgres
 import PostgresTesting
 import ServiceLifecycle
 import ShopAPI
 import SignedTesting
-import Worker
 
 /// The services of both daemons, which connect only to the pooler.
 struct PooledServices {

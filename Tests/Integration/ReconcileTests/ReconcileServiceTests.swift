@@ -5,7 +5,7 @@ import Postgres
 import PostgresTesting
 import Testing
 
-@testable import Reconcile
+@testable import Backfill
 
 struct ReconcileServiceTests {
     private static func service(

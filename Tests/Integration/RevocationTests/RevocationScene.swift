@@ -11,7 +11,6 @@ import PostgresTesting
 import StoreSimulator
 import Synchronization
 import Testing
-import Worker
 
 @testable import Revocation
 

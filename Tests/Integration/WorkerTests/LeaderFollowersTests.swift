@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Worker
+@testable import InboxQueue
 
 struct LeaderFollowersTests {
     @Test func `one loop leads at a time, and the one that waits longest is the next`() async throws {

@@ -5,7 +5,6 @@ import Interpretation
 import Postgres
 import PostgresTesting
 import SignedTesting
-import Worker
 
 /// A worker's queue on its own database: takes bodies, and returns outcomes and rows of the ledger.
 struct WorkerScene {

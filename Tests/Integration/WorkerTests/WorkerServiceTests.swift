@@ -1,14 +1,13 @@
-import InboxQueue
 import InboxTesting
 import Logging
 import Postgres
 import PostgresTesting
 import ServiceLifecycle
+import ServiceSupport
 import Synchronization
-import Systemd
 import Testing
 
-@testable import Worker
+@testable import InboxQueue
 
 /// The worker's loops and its look for lost batches, with events that do what a test says.
 struct WorkerServiceTests {

@@ -7,7 +7,6 @@ import Logging
 import Postgres
 import PostgresTesting
 import Randomness
-import Worker
 
 /// Runs real workers until the inbox is empty.
 struct WorkerRunner {

@@ -4,7 +4,6 @@ import Logging
 import Postgres
 import ServiceLifecycle
 import UnixSignals
-import Worker
 
 /// The real worker and queue with events that kill their process or are slow. The first byte of a body selects a ``Poison``, which acts while
 /// the event is prepared or merged.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import GroupCommit
+@testable import Ingest
 
 struct GroupCommitStateTests {
     let start = ContinuousClock.now

@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import Testing
 
-@testable import GroupCommit
+@testable import Ingest
 @testable import Postgres
 
 @Suite(.timeLimit(.minutes(1)))

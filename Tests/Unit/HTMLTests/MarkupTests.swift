@@ -1,4 +1,4 @@
-import HTML
+import Console
 import NIOCore
 import Testing
 

@@ -3,7 +3,7 @@ import PrometheusTesting
 import Randomness
 import Testing
 
-@testable import Prometheus
+@testable import ServiceSupport
 
 @Suite struct ExpositionTests {
     @Test(arguments: 0..<200)

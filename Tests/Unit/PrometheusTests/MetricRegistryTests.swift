@@ -3,7 +3,7 @@ import PrometheusTesting
 import Synchronization
 import Testing
 
-@testable import Prometheus
+@testable import ServiceSupport
 
 @Suite struct MetricRegistryTests {
     private let registry = MetricRegistry([

@@ -1,5 +1,5 @@
 import Logging
-import Reporting
+import ServiceSupport
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import Systemd
+@testable import ServiceSupport
 
 @Suite struct ListenDescriptorsTests {
     @Test func `each socket is found by its name, with its address`() throws {

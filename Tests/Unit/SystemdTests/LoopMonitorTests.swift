@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Systemd
+@testable import ServiceSupport
 
 @Suite struct LoopMonitorTests {
     private let clock = ManualClock()

@@ -3,7 +3,7 @@ import Synchronization
 import SystemdTesting
 import Testing
 
-@testable import Systemd
+@testable import ServiceSupport
 
 @Suite struct ServiceNotifierTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

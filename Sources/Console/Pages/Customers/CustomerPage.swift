@@ -1,7 +1,7 @@
-import HTML
+import AppStore
 import Postgres
 import SQL
-import StrictJSON
+package import StrictJSON
 
 /// A customer, by the name of the user or by a contract, or the search for one.
 struct CustomerPage: ConsolePage {
@@ -181,5 +181,78 @@ struct CustomerPage: ConsolePage {
 extension String {
     fileprivate var trimmed: String {
         String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+}
+
+/// What happened to a customer, by two clocks: when it happened, and when it was learned.
+struct Timeline {
+    let document: JSONObject
+    let customer: Customer
+
+    /// What is learned later than this has its delay in words.
+    private static let punctual = Duration.seconds(300)
+
+    func markup(_ context: ConsoleContext) -> Markup {
+        let entries = document.rows("timeline")
+        let older = entries.first?.integer("place").flatMap { $0 > 1 ? $0 : nil }
+        return Markup {
+            documentTable("What happened, the latest first", entries.reversed(), empty: "Nothing.", columns(context))
+            pager(newer: nil, older: older.map { customer.url(context).with("before", "\($0)") })
+        }
+    }
+
+    private func columns(_ context: ConsoleContext) -> [DocumentColumn] {
+        [
+            .time("happened", "occurred_at"), DocumentColumn("learned") { Self.learned($0) }, .text("what", "what"),
+            .text("product", "product_id"), .text("detail", "detail"), .text("user", "user_id"),
+            .identifier("transaction", "transaction_id"), eventColumn("event", context),
+        ]
+    }
+
+    private static func learned(_ entry: JSONObject) -> Markup {
+        guard let learned = entry.instant("learned_at") else { return .text("–") }
+        guard let occurred = entry.instant("occurred_at") else { return entry.time("learned_at") }
+        let delay = Duration.milliseconds(learned.millisecondsSince1970 - occurred.millisecondsSince1970)
+        return delay <= punctual
+            ? .text("at once")
+            : Markup {
+                entry.time("learned_at"); " "; badge(.warning, "late: \(gap(delay))")
+            }
+    }
+}
+
+/// The seats and the commitment of a contract, of a document with `seats` and `commitment`, in words.
+package struct ContractTerms {
+    /// `5 seats, of which 2 were added and 1 refunded; 4 renew`; nil without seats.
+    package let seats: String?
+    /// `committed until 2027-01-31, 11 payments left, then ends`; nil without a commitment.
+    package let commitment: String?
+
+    package init(_ contract: JSONObject) {
+        seats = Self.member("seats", of: contract).map(Self.seats)
+        commitment = Self.member("commitment", of: contract).map(Self.commitment)
+    }
+
+    private static func member(_ name: String, of contract: JSONObject) -> JSONObject? {
+        guard case .object(let member)? = contract[name] else { return nil }
+        return member
+    }
+
+    private static func seats(_ seats: JSONObject) -> String {
+        let changes = [("added", "were added"), ("revoked", "refunded")].compactMap { member, words in
+            seats.word(member).flatMap { $0 == "0" ? nil : "\($0) \(words)" }
+        }
+        let bought = seats.word("bought") ?? "0"
+        let part = changes.isEmpty ? "" : ", of which " + changes.joined(separator: " and ")
+        return "\(bought) \(bought == "1" ? "seat" : "seats")\(part)" + (seats.word("renewing").map { "; \($0) renew" } ?? "")
+    }
+
+    private static func commitment(_ commitment: JSONObject) -> String {
+        let left = commitment.word("payments_left")
+        let next = commitment.word("will_renew").map { $0 == "true" ? "then renews" : "then ends" }
+        return [
+            commitment.word("until").map { "committed until \($0.prefix(10))" },
+            left.map { "\($0) \($0 == "1" ? "payment" : "payments") left" }, next,
+        ].compactMap(\.self).joined(separator: ", ")
     }
 }

@@ -1,5 +1,4 @@
 import AppStore
-import HTML
 import Postgres
 import StrictJSON
 
@@ -105,5 +104,50 @@ extension String {
     /// At most 120 scalars: one long text must not fill a page. A Character has any number of bytes.
     var shortened: String {
         unicodeScalars.dropFirst(120).isEmpty ? self : String(unicodeScalars.prefix(119)) + "…"
+    }
+}
+
+/// The rows of one table in a document, each with all its members, folded.
+struct DocumentRows {
+    let title: String
+    /// The latest first.
+    let rows: [JSONObject]
+    /// Rows that are shown: a contract has hundreds of some.
+    private static let limit = 2
+
+    var markup: Markup {
+        guard !rows.isEmpty else { return .empty }
+        let shown = rows.prefix(Self.limit)
+        return details {
+            summary { "\(title) (\(rows.count))" }
+            for row in shown {
+                definitions(row.members.compactMap { member in Self.text(member.value).map { (member.name, Markup.text($0)) } })
+            }
+            moreRows(Int64(rows.count - shown.count))
+        }
+    }
+
+    /// Nil for what says nothing.
+    private static func text(_ value: JSONValue) -> String? {
+        switch value {
+        case .null: nil
+        case .string(let text): text.shortened
+        case .number(let number): number.text
+        case .bool(let flag): flag ? "true" : "false"
+        case .array, .object: JSONSerializer.text(value).shortened
+        }
+    }
+}
+
+extension Transaction {
+    /// The rows of a statement that returns JSON objects in its only column.
+    func documents(_ statement: Statement) async throws -> [JSONObject] {
+        try await query(statement).map { try JSONParser().parseObject(Array(try $0.decode(0, as: JSONText.self).text.utf8)) }
+    }
+
+    /// The only row of such a statement; nil where there is none, or where it is null.
+    func document(_ statement: Statement) async throws -> JSONObject? {
+        let document = try await query(statement).first?.decode(0, as: JSONText?.self)
+        return try document.flatMap(\.self).map { try JSONParser().parseObject(Array($0.text.utf8)) }
     }
 }

@@ -1,9 +1,8 @@
 import AppStore
-import HTML
-import Interpretation
-import Postgres
+package import Interpretation
+package import Postgres
 import SQL
-import StrictJSON
+package import StrictJSON
 
 /// One event: the document of `appstore.explain`.
 struct EventPage: ConsolePage {
@@ -162,4 +161,192 @@ struct EventPage: ConsolePage {
 extension Statement {
     /// The document of an event, by the labels of its outcome.
     static func explanation(of event: Int64) -> Statement { .explain(eventID: event) }
+}
+
+/// Runs one event again.
+struct RequeueEvent: ConsoleAction {
+    let path = "/events/{id}/requeue"
+    let area = ConsoleArea.events
+    let right = ConsoleRight.operate
+
+    func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
+        let id = try form.number("id")
+        let note = try form.required("note", "Reason")
+        let statement = Statement.requeueEvent(eventID: id, note: note)
+        guard try await context.transaction.query(statement).first?.decode(0, as: Int64.self) == 1 else {
+            throw ConsoleProblem.conflict("A worker or another repair holds event \(id). Try again in some seconds.")
+        }
+        return .done(context.url("events", "\(id)"), "Event \(id) is requeued.")
+    }
+}
+
+/// Ends one event without running it again.
+struct DiscardEvent: ConsoleAction {
+    let path = "/events/{id}/discard"
+    let area = ConsoleArea.events
+    let right = ConsoleRight.operate
+
+    func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
+        let id = try form.number("id")
+        let note = try form.required("note", "Reason")
+        guard form.isConfirmed else {
+            return .confirm(
+                Confirmation(title: "Discard event \(id)?", button: "Discard event \(id)", isDangerous: true) {
+                    p { "It does not run again. The reason becomes the reason of its outcome and is kept for ever: name no user." }
+                }
+            )
+        }
+        let statement = Statement.discardEvent(eventID: id, reason: note)
+        guard try await context.transaction.query(statement).first?.decode(0, as: Int64.self) == 1 else {
+            throw ConsoleProblem.conflict("A worker or another repair holds event \(id). Try again in some seconds.")
+        }
+        return .done(context.url("events", "\(id)"), "Event \(id) is discarded.")
+    }
+}
+
+/// Shows the body of an event once, and writes to the audit log who has read it.
+struct ShowBody: ConsoleAction {
+    let path = "/events/{id}/body"
+    let area = ConsoleArea.events
+    let right = ConsoleRight.showBodies
+
+    /// Bytes that are shown: a receipt has megabytes.
+    private static let limit = 12_000
+    /// The most bytes of a body whose payloads are decoded, and the most payloads: the console has little memory.
+    private static let (decodedBytes, payloads) = (256 * 1024, 50)
+
+    func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
+        let id = try form.number("id")
+        let note = try form.required("note", "Why do you read it?")
+        let statement = Statement.showBody(eventID: id, reason: note)
+        guard let bytes = try await context.transaction.query(statement).first?.decode(0, as: [UInt8].self) else {
+            throw ConsoleProblem.notFound("There is no event \(id).")
+        }
+        let page = Page(
+            title: "Body of event \(id)",
+            elsewhere: Elsewhere(
+                psql: ["SELECT convert_from(appstore.show_body(\(id), \(note)), 'UTF8');"],
+                commands: ["appstore-inbox explain \(id)"]
+            )
+        ) {
+            p { "That you have read it is in the audit log. It is a customer’s data. Nothing here vouches for a signature." }
+            if bytes.count > Self.decodedBytes { p { "Its payloads are not decoded here: it has more than \(Self.decodedBytes) bytes." } }
+            for part in Self.parts(of: bytes).prefix(Self.payloads) {
+                h2 { part.location }
+                pre { part.payload.map { Self.lines($0).start(Self.limit) } ?? "It cannot be decoded." }
+            }
+            details {
+                summary { "The body as it was received, \(bytes.count) bytes" }
+                pre { String(decoding: bytes.prefix(Self.limit), as: UTF8.self) }
+                if bytes.count > Self.limit { p { "The first \(Self.limit) bytes are shown." } }
+            }
+            p { a(.href(context.url("events", "\(id)"))) { "Back to event \(id)" } }
+        }
+        return .page(page)
+    }
+
+    private static func parts(of body: [UInt8]) -> [SignedPart] {
+        guard body.count <= decodedBytes else { return [] }
+        do { return SignedPart.all(in: try JSONParser().parseObject(body)) } catch { return [] }
+    }
+
+    /// A member on each line; a JWS stands by itself, under its path.
+    private static func lines(_ object: JSONObject, indent: String = "") -> String {
+        object.members.map { member in
+            switch member.value {
+            case .object(let inner): "\(indent)\(member.name):\n" + lines(inner, indent: indent + "  ")
+            case .string(let text) where text.isJWS: "\(indent)\(member.name): see below"
+            case .string(let text): "\(indent)\(member.name): \(text)"
+            default: "\(indent)\(member.name): " + JSONSerializer.text(member.value)
+            }
+        }.joined(separator: "\n")
+    }
+}
+
+extension String {
+    fileprivate func start(_ count: Int) -> String { String(prefix(count)) }
+}
+
+/// Verifies a body, and returns the members `if_run_now`, `verification` and `facts` of `appstore-inbox explain`.
+package typealias BodyCheck = @Sendable (InboxEvent, Transaction) async throws -> JSONObject
+
+/// Verifies the body of an event with the settings of now, and shows each check and fact, but not the body. The audit has who asked, and why.
+struct CheckBody: ConsoleAction {
+    let path = "/events/{id}/checks"
+    let area = ConsoleArea.events
+    let right = ConsoleRight.showBodies
+    let check: BodyCheck?
+
+    /// Signed parts and facts that are shown: a receipt has thousands of facts.
+    private static let (parts, facts) = (20, 40)
+
+    func perform(_ form: ActionForm, _ context: ConsoleContext) async throws -> ActionAnswer {
+        let id = try form.number("id")
+        let note = try form.required("note", "Why do you need it?")
+        guard let check else {
+            throw ConsoleProblem.conflict("The console has not the settings of the worker. Run appstore-inbox explain \(id) with them.")
+        }
+        let rows = try await context.transaction.query(.showBody(eventID: id, reason: note))
+        // What follows needs no body.
+        try await context.transaction.execute("SET LOCAL ROLE appstore_viewer")
+        let document = try await context.transaction.document(.explanation(of: id)) ?? [:]
+        guard let row = rows.first, let received = document.instant("received_at") else {
+            throw ConsoleProblem.notFound("There is no event \(id), or its outcome has aged.")
+        }
+        let event = InboxEvent(
+            id: id,
+            source: EventSource(rawValue: document.word("source") ?? ""),
+            body: try row.decode(0),
+            receivedAt: received,
+            readAt: .now
+        )
+        return .page(page(try await check(event, context.transaction), id, context))
+    }
+
+    private func page(_ checked: JSONObject, _ id: Int64, _ context: ConsoleContext) -> Page {
+        Page(title: "Checks of event \(id)", elsewhere: Elsewhere(commands: ["appstore-inbox explain \(id)"])) {
+            p { "With the settings of now; the outcome may be of another day. That you have asked is in the audit log." }
+            if case .object(let result)? = checked["if_run_now"] {
+                definitions([("if it runs now", .text(result.word("result") ?? "–")), ("reason", result.text("reason"))])
+            }
+            let parts = checked.rows("verification")
+            for part in parts.prefix(Self.parts) {
+                section {
+                    h2 { part.word("location")?.shortened ?? "request" }
+                    ul { checks(part) }
+                }
+            }
+            moreRows(Int64(parts.count - Self.parts))
+            documentTable(
+                "Facts of the body, and how each stands to what the register holds",
+                checked.rows("facts"),
+                limit: Self.facts,
+                empty: "It states no fact that counts.",
+                [
+                    .text("register", "table"), .text("standing", "standing"), .identifier("transaction", "transaction_id"),
+                    .identifier("contract", "original_transaction_id"), .text("product", "product_id"), .text("version", "version"),
+                    .text("held version", "held_version"),
+                ]
+            )
+            p { a(.href(context.url("events", "\(id)"))) { "Back to event \(id)" } }
+        }
+    }
+
+    private func checks(_ part: JSONObject) -> [Markup] {
+        var failed: [Markup] = []
+        if case .object(let check)? = part["failed"] {
+            let words = ["step", "reason", "detail"].compactMap { check.word($0)?.shortened }.joined(separator: ": ")
+            failed = [li { "✗ \(words)" + (check.word("requires").map { ". Required: \($0)" } ?? "") }]
+        }
+        return part.words("passed").map { step in li { "✓ \(step)" } } + failed
+            + part.words("not_reached").map { step in li { "– \(step), not reached" } }
+    }
+}
+
+extension JSONObject {
+    /// The texts in an array.
+    fileprivate func words(_ name: String) -> [String] {
+        guard case .array(let elements)? = self[name] else { return [] }
+        return elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
+    }
 }

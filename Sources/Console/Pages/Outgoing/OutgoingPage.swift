@@ -1,4 +1,3 @@
-import HTML
 import Postgres
 import SQL
 import StrictJSON

@@ -1,6 +1,6 @@
 import AppStore
+import Backfill
 import FoundationEssentials
-import Import
 import Outbox
 import Postgres
 import ServerAPI

@@ -1,9 +1,9 @@
 import HTTPServingTesting
 import Logging
 import NIOPosix
-import Prometheus
 import PrometheusTesting
 import ServiceLifecycle
+import ServiceSupport
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOEmbedded
-import Prometheus
 import PrometheusTesting
+import ServiceSupport
 import Testing
 
 @testable import HTTPServing

@@ -4,7 +4,7 @@ import Outbox
 import StrictJSON
 import Testing
 
-@testable import History
+@testable import Backfill
 @testable import ServerAPI
 
 /// What the client makes of each collected answer, and the history of each page. `ServerAPICaseTests` has the same for the simulated API.

@@ -7,9 +7,9 @@ import Outbox
 import Postgres
 import PostgresTesting
 import ServerAPI
-import Systemd
+import ServiceSupport
 
-@testable import History
+@testable import Backfill
 
 /// A database, a made-up history of one app, and walks that a test runs step by step.
 struct HistoryScene: Sendable {

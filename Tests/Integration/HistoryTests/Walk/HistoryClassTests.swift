@@ -5,7 +5,7 @@ import Postgres
 import Randomness
 import Testing
 
-@testable import History
+@testable import Backfill
 
 @Suite struct HistoryClassTests {
     @Test func `a hole holds the coverage back until it is read`() async throws {

@@ -4,7 +4,7 @@ import Postgres
 import StrictJSON
 import Testing
 
-@testable import History
+@testable import Backfill
 
 @Suite struct HistoryErrorTests {
     struct Fault: Sendable, CustomTestStringConvertible {

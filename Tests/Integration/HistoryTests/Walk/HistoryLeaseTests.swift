@@ -2,7 +2,7 @@ import Postgres
 import StrictJSON
 import Testing
 
-@testable import History
+@testable import Backfill
 
 /// What a lease permits, step by step, where a walk would only show it after a crash at the right moment.
 @Suite struct HistoryLeaseTests {

@@ -6,7 +6,7 @@ import PostgresTesting
 import Synchronization
 import Testing
 
-@testable import History
+@testable import Backfill
 
 @Suite struct HistoryWalkTests {
     @Test func `what was never pushed is stored once, whatever windows list it again, and what was pushed is not`() async throws {

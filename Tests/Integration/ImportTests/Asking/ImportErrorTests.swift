@@ -2,7 +2,7 @@ import Outbox
 import Postgres
 import Testing
 
-@testable import Import
+@testable import Backfill
 
 @Suite struct ImportErrorTests {
     struct Fault: Sendable, CustomTestStringConvertible {

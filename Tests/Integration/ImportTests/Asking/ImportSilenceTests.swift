@@ -3,7 +3,7 @@ import Outbox
 import Postgres
 import Testing
 
-@testable import Import
+@testable import Backfill
 
 /// Apple, or the way to it, is down.
 @Suite struct ImportSilenceTests {

@@ -5,8 +5,8 @@ import PostgresTesting
 import Randomness
 import Testing
 
+@testable import Backfill
 @testable import Commands
-@testable import Import
 
 @Suite struct ImportWalkTests {
     @Test func `one answer settles each id that it names, and becomes an event for each contract`() async throws {

@@ -3,7 +3,7 @@ import Outbox
 import Postgres
 import Testing
 
-@testable import Import
+@testable import Backfill
 
 /// When a user becomes an owner, and of what.
 @Suite struct ImportLinkTests {

@@ -3,7 +3,7 @@ import Outbox
 import Postgres
 import Testing
 
-@testable import Import
+@testable import Backfill
 
 @Suite struct ImportOwnerTests {
     /// Claims: `contract kind user`, and `as ordered` where it counts from the begin of the import.

@@ -4,8 +4,8 @@ import Postgres
 import PostgresTesting
 import Testing
 
+@testable import Backfill
 @testable import Commands
-@testable import Import
 
 /// Tokens of a file, which mean its users.
 @Suite struct ImportTokenTests {

@@ -7,8 +7,8 @@ import Postgres
 import PostgresTesting
 import ServerAPI
 
+@testable import Backfill
 @testable import Commands
-@testable import Import
 
 /// A database, made-up customers of one app, and imports of them.
 struct ImportScene: Sendable {

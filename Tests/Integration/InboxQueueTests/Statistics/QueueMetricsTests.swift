@@ -1,6 +1,6 @@
 import Postgres
-import Prometheus
 import PrometheusTesting
+import ServiceSupport
 import Testing
 
 @testable import InboxQueue

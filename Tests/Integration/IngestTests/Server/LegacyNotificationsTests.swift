@@ -1,9 +1,9 @@
 import AppStoreVerification
-import GroupCommit
 import HTTPServingTesting
+import Ingest
 import Postgres
-import Prometheus
 import PrometheusTesting
+import ServiceSupport
 import Testing
 
 /// `POST /apple/v1/notifications`: accepted notifications. Refused ones are in ``LegacyRefusalsTests``.

@@ -1,6 +1,5 @@
 import AppStoreVerification
 import Foundation
-import GroupCommit
 import HTTPServing
 import HTTPServingTesting
 import Testing

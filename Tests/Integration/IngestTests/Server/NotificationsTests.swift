@@ -1,8 +1,8 @@
-import GroupCommit
 import HTTPServingTesting
+import Ingest
 import Postgres
-import Prometheus
 import PrometheusTesting
+import ServiceSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))

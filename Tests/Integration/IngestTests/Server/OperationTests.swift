@@ -1,9 +1,8 @@
-import GroupCommit
 import HTTPServing
 import HTTPServingTesting
 import PostgresTesting
-import Prometheus
 import PrometheusTesting
+import ServiceSupport
 import Synchronization
 import Testing
 

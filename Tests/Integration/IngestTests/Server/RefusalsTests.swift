@@ -1,4 +1,3 @@
-import GroupCommit
 import HTTPServing
 import HTTPServingTesting
 import Testing

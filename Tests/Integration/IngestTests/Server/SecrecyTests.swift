@@ -1,9 +1,9 @@
 import AppStoreVerification
-import GroupCommit
 import HTTPServingTesting
+import Ingest
 import Postgres
 import PostgresTesting
-import Prometheus
+import ServiceSupport
 import Testing
 
 /// No shared secret, valid or wrong, is in a table, a log line, an answer or a metric.

@@ -1,5 +1,5 @@
-import GroupCommit
 import HTTPServingTesting
+import Ingest
 import Postgres
 import PostgresTesting
 import Testing

@@ -1,13 +1,12 @@
 import AppStoreVerification
-import GroupCommit
 import HTTPServing
 import HTTPServingTesting
 import Logging
 import Postgres
 import PostgresTesting
-import Prometheus
 import Schema
 import ServiceLifecycle
+import ServiceSupport
 
 @testable import Ingest
 

@@ -2,9 +2,9 @@ import AppStoreVerification
 import InboxTesting
 import Postgres
 import PostgresTesting
-import Prometheus
 import PrometheusTesting
 import ServiceLifecycle
+import ServiceSupport
 import StoreSimulator
 import StoreSimulatorServer
 import StrictJSON

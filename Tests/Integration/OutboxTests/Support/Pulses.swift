@@ -1,5 +1,5 @@
+import ServiceSupport
 import Synchronization
-import Systemd
 
 /// The heartbeats of a service.
 final class Pulses: Sendable {

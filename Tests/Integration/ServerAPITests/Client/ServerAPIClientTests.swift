@@ -1,7 +1,7 @@
 import AppStore
 import Outbox
-import Prometheus
 import PrometheusTesting
+import ServiceSupport
 import StrictJSON
 import Synchronization
 import Testing

@@ -2,7 +2,7 @@ import AppStore
 import Logging
 import OpenSSL
 import Outbox
-import Prometheus
+import ServiceSupport
 import Synchronization
 
 @testable import ServerAPI

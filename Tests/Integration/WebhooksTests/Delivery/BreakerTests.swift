@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 /// The breaker of an endpoint, by a clock of the test's.
 struct BreakerTests {

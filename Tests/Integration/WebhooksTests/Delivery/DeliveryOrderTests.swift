@@ -2,7 +2,7 @@ import Foundation
 import Randomness
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 /// Random failures of every kind, by a clock of the test's.
 struct DeliveryOrderTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 /// What is sent, when, and what is reported, by a clock of the test's.
 struct EndpointDeliveriesTests {

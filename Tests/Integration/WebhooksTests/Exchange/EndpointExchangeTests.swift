@@ -6,7 +6,7 @@ import StoreSimulator
 import Synchronization
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 /// The outcome of an attempt for each behaviour of a receiver, of names and of a proxy.
 @Suite(.timeLimit(.minutes(2)))

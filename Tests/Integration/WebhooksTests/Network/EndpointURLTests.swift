@@ -1,7 +1,7 @@
 import HTTPRequesting
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 struct EndpointURLTests {
     @Test(arguments: [

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 struct NetworkPolicyTests {
     /// Refused under every policy, also where an IPv6 address only leads there.

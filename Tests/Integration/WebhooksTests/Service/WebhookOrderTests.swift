@@ -1,4 +1,3 @@
-import Feed
 import Foundation
 import InboxTesting
 import Postgres
@@ -7,7 +6,7 @@ import Randomness
 import Synchronization
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 /// Order, loss and speed with a real database.
 @Suite(.timeLimit(.minutes(10)), .serialized)

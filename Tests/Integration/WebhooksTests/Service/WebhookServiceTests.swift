@@ -3,12 +3,12 @@ import InboxTesting
 import NIOHTTP1
 import Postgres
 import PostgresTesting
-import Prometheus
 import PrometheusTesting
+import ServiceSupport
 import Synchronization
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 /// The service with a real database and real receivers.
 @Suite(.timeLimit(.minutes(5)))

@@ -3,7 +3,7 @@ import Postgres
 import PostgresTesting
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 /// What the reference implementation of Standard Webhooks, PyPI's `standardwebhooks`, says of our deliveries.
 @Suite(.timeLimit(.minutes(5)))

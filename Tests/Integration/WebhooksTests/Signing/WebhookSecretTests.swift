@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Webhooks
+@testable import Feed
 
 struct WebhookSecretTests {
     private static let master = "a master secret of more than thirty-two bytes"

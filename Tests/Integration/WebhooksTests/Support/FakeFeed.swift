@@ -1,7 +1,7 @@
 import Foundation
 import Randomness
 
-@testable import Webhooks
+@testable import Feed
 
 /// What the database does for one endpoint, in memory and with a clock of the test's: see `appstore.take_deliveries` and
 /// `appstore.settle_deliveries`.

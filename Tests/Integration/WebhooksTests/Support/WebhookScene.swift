@@ -1,10 +1,10 @@
 import InboxTesting
 import Postgres
 import PostgresTesting
-import Prometheus
 import ServiceLifecycle
+import ServiceSupport
 
-@testable import Webhooks
+@testable import Feed
 
 /// A database whose feed is on, and services that send it to the test's receivers.
 struct WebhookScene {

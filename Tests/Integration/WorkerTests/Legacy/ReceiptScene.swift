@@ -5,7 +5,6 @@ import Postgres
 import SignedTesting
 import StoreSimulator
 import StrictJSON
-import Worker
 
 @testable import InboxQueue
 

@@ -1,13 +1,11 @@
 import Foundation
-import GroupCommit
 import HTTPServing
 import Ingest
 import Logging
 import Postgres
-import Prometheus
 import PrometheusTesting
 import Schema
-import Systemd
+import ServiceSupport
 import Testing
 
 @testable import Commands

@@ -1,6 +1,6 @@
 import Foundation
-import Prometheus
 import PrometheusTesting
+import ServiceSupport
 import Testing
 
 @testable import Commands
