@@ -35,15 +35,15 @@ let package = Package(
         // System libraries, each with one importer.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CGlibc"),
         .systemLibrary(name: "CSpawn", path: "Sources/Lab/CSpawn"),
         // The commit, which only the environment of the build knows.
         .target(
             name: "CBuild",
             cSettings: Context.environment["APPSTORE_INBOX_COMMIT"].map { [.define("APPSTORE_INBOX_COMMIT", to: "\"\($0)\"")] } ?? []
         ),
-        // What every daemon has: summaries of its log, metrics in Prometheus' text format, what systemd is told.
-        .target(name: "ServiceSupport", dependencies: [logging, metrics]),
+        // What every daemon has: threads and pauses, summaries of its log, metrics in Prometheus' text format, what systemd is told.
+        .target(name: "ServiceSupport", dependencies: ["CGlibc", logging, metrics, serviceLifecycle]),
         .target(name: "Postgres", dependencies: ["CLibPQ", "ServiceSupport", logging, serviceLifecycle]),
         .target(name: "OpenSSL", dependencies: ["COpenSSL"]),
 
@@ -63,7 +63,7 @@ let package = Package(
             sources: ["Schema.swift"],
             plugins: ["EmbeddedFiles"]
         ),
-        .target(name: "Schema", dependencies: ["SQL", "Postgres", logging]),
+        .target(name: "Schema", dependencies: ["SQL", "Postgres", "ServiceSupport", logging]),
 
         // Apple's vocabulary, and what can be trusted of it.
         .target(name: "StrictJSON"),
@@ -140,8 +140,8 @@ let package = Package(
         .target(
             name: "ShopAPI",
             dependencies: [
-                "AppStore", "Feed", "StrictJSON", "HTTPServing", "Interpretation", "OpenSSL", "Postgres", "SQL", logging, metrics, nioCore,
-                nioHTTP1, nioPosix, serviceLifecycle,
+                "AppStore", "Feed", "StrictJSON", "HTTPServing", "Interpretation", "OpenSSL", "Postgres", "SQL", "ServiceSupport", logging,
+                metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ],
             exclude: ["openapi.json"],
             plugins: ["EmbeddedFiles"]
@@ -161,7 +161,7 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "AppStore", "StrictJSON", "AppStoreVerification", "Backfill", "CBuild", "CMalloc", "Console", "Feed", "HTTPRequesting",
+                "AppStore", "StrictJSON", "AppStoreVerification", "Backfill", "CBuild", "CGlibc", "Console", "Feed", "HTTPRequesting",
                 "HTTPServing", "Interpretation", "InboxQueue", "Ingest", "Ledger", "OpenSSL", "Outbox", "Postgres", "Revocation", "SQL",
                 "Schema", "ServerAPI", "ServiceSupport", "ShopAPI", argumentParser, configuration, logging, metrics, nioCore, nioHTTP1,
                 nioPosix, nioSSL, nioTLS, serviceLifecycle, unixSignals,
@@ -171,7 +171,7 @@ let package = Package(
 
         // For developers, and operators who try things: a simulated App Store, temporary PostgreSQL clusters, benchmarks. Nothing above
         // depends on it.
-        .target(name: "TemporaryPostgres", dependencies: ["CSpawn", "Postgres"], path: "Sources/Lab/TemporaryPostgres"),
+        .target(name: "TemporaryPostgres", dependencies: ["CSpawn", "Postgres", "ServiceSupport"], path: "Sources/Lab/TemporaryPostgres"),
         .target(name: "Randomness", path: "Sources/Lab/Randomness"),
         .target(
             name: "StoreSimulator",
@@ -192,7 +192,8 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "AppStore", "StrictJSON", "AppStoreVerification", "Feed", "Backfill", "InboxQueue", "OpenSSL", "Outbox", "Postgres",
-                "ServerAPI", "TemporaryPostgres", "Randomness", "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver", logging,
+                "ServerAPI", "TemporaryPostgres", "Randomness", "StoreSimulator", "StoreSimulatorServer", "WebhookReceiver",
+                "ServiceSupport", logging,
             ],
             path: "Sources/Lab/Benchmarks",
             exclude: ["README.md"]
@@ -359,7 +360,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GroupCommitTests",
-            dependencies: ["Ingest", "Postgres", logging, serviceLifecycle],
+            dependencies: ["Ingest", "Postgres", "ServiceSupport", logging, serviceLifecycle],
             path: "Tests/Unit/GroupCommitTests"
         ),
         .testTarget(
@@ -446,7 +447,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Randomness", "Postgres", "PostgresTesting", serviceLifecycle],
+            dependencies: ["Randomness", "Postgres", "PostgresTesting", "ServiceSupport", serviceLifecycle],
             path: "Tests/Integration/PostgresTests"
         ),
         .testTarget(
@@ -533,7 +534,7 @@ let package = Package(
             name: "InquiriesTests",
             dependencies: [
                 "AppStore", "CorpusTesting", "ServerAPI", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting", "StrictJSON",
-                serviceLifecycle,
+                "ServiceSupport", serviceLifecycle,
             ],
             path: "Tests/Integration/InquiriesTests"
         ),
@@ -549,7 +550,7 @@ let package = Package(
             name: "ImportTests",
             dependencies: [
                 "AppStore", "Commands", "Backfill", "InboxQueue", "InboxTesting", "OpenSSL", "Outbox", "Postgres", "PostgresTesting",
-                "Randomness", "ServerAPI", "StrictJSON",
+                "Randomness", "ServerAPI", "StrictJSON", "ServiceSupport",
             ],
             path: "Tests/Integration/ImportTests"
         ),

@@ -81,20 +81,6 @@ package struct ChainCacheCounts: Hashable, Sendable {
     package internal(set) var misses = 0
 }
 
-extension Verifier {
-    /// Hits and misses of the chain cache so far.
-    package var chainCacheCounts: ChainCacheCounts { signatures.cache.counts }
-
-    /// The certificates that signed, each with its issuer, below the roots of the policy, since the last call.
-    package func takeUsedCertificates() -> Set<IssuedCertificate> {
-        Set(
-            signatures.cache.takeUsed().flatMap { chain in
-                zip(chain.path, chain.path.dropFirst()).map { IssuedCertificate($0, issuer: $1) }
-            }
-        )
-    }
-}
-
 /// A certificate and the one that issued it.
 package struct IssuedCertificate: Hashable, Sendable {
     package let certificate: Certificate

@@ -125,7 +125,7 @@ extension Flaw {
 }
 
 /// A payload whose signature is not verified.
-struct UnverifiedPayload {
+private struct UnverifiedPayload {
     let object: JSONObject
     let kind: SignedPayloadKind?
     let signedDate: Timestamp
@@ -175,7 +175,7 @@ struct SignedPayload {
     let bytes: [UInt8]
     let chain: SigningChain
 
-    init(_ payload: UnverifiedPayload, bytes: [UInt8], chain: SigningChain) {
+    fileprivate init(_ payload: UnverifiedPayload, bytes: [UInt8], chain: SigningChain) {
         object = payload.object
         kind = payload.kind
         signedDate = payload.signedDate

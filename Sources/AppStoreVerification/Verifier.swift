@@ -5,6 +5,9 @@ package import AppStore
 /// It uses neither network nor clock and is safe for concurrent use. Validated chains are cached, so a JWS usually costs one P-256
 /// verification.
 package final class Verifier: Sendable {
+    /// The location of the outermost JWS, of any kind.
+    package static let outermost = "signedPayload"
+
     package let policy: VerificationPolicy
     let signatures: SignatureVerifier
 
@@ -24,6 +27,18 @@ package final class Verifier: Sendable {
         var policy = policy
         policy.revocations = revocations
         return Verifier(policy: policy, signatures: signatures)
+    }
+
+    /// Hits and misses of the chain cache so far.
+    package var chainCacheCounts: ChainCacheCounts { signatures.cache.counts }
+
+    /// The certificates that signed, each with its issuer, below the roots of the policy, since the last call.
+    package func takeUsedCertificates() -> Set<IssuedCertificate> {
+        Set(
+            signatures.cache.takeUsed().flatMap { chain in
+                zip(chain.path, chain.path.dropFirst()).map { IssuedCertificate($0, issuer: $1) }
+            }
+        )
     }
 
     /// Verifies a notification V2 and every JWS in it.
@@ -128,7 +143,12 @@ package final class Verifier: Sendable {
     }
 
     /// Checks what a genuine payload names.
-    func check(_ subject: Subject, of payload: SignedPayload, receivedAt: Timestamp, _ diagnostics: VerificationDiagnostics?) throws(Flaw) {
+    private func check(
+        _ subject: Subject,
+        of payload: SignedPayload,
+        receivedAt: Timestamp,
+        _ diagnostics: VerificationDiagnostics?
+    ) throws(Flaw) {
         try policy.check(subject, signedAt: payload.signedDate, below: payload.chain.anchor, receivedAt: receivedAt, diagnostics)
         try diagnostics.check(.revocation) { () throws(Flaw) in
             if let index = policy.revocations.refused(payload.chain.fingerprints, signedAt: payload.signedDate) {
@@ -136,14 +156,9 @@ package final class Verifier: Sendable {
             }
         }
     }
-}
-
-extension Verifier {
-    /// The location of the outermost JWS, of any kind.
-    package static let outermost = "signedPayload"
 
     /// Decodes and checks a genuine notification and verifies its nested JWS.
-    func notification(
+    private func notification(
         _ payload: SignedPayload,
         receivedAt: Timestamp,
         _ diagnostics: VerificationDiagnostics?
@@ -219,7 +234,7 @@ extension Verifier {
     }
 
     /// Adds the location to a flaw, and the payload if its signature is genuine.
-    func located<Value>(
+    private func located<Value>(
         _ location: String,
         in genuine: GenuineContent? = nil,
         _ verify: () throws(Flaw) -> Value

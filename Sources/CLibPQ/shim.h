@@ -4,7 +4,6 @@
 #include <libpq-fe.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 /* Fields of an error or notice: libpq's own names are macros of character literals, which Swift does not see. */
@@ -31,11 +30,6 @@ static inline void clibpq_eventfd_drain(int descriptor) {
     uint64_t count;
     ssize_t ignored = read(descriptor, &count, sizeof count);
     (void)ignored;
-}
-
-/* The name that `top -H` and debuggers show for the calling thread; prctl is variadic, which Swift cannot call. */
-static inline void clibpq_name_thread(const char *name) {
-    prctl(PR_SET_NAME, name);
 }
 
 #endif

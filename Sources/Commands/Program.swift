@@ -1,6 +1,6 @@
 package import ArgumentParser
 import CBuild
-import CMalloc
+import CGlibc
 import FoundationEssentials
 import Glibc
 import Postgres
@@ -108,7 +108,7 @@ package enum Build {
 }
 
 /// How glibc handles freed memory.
-enum FreedMemory {
+private enum FreedMemory {
     /// Keeps freed pages in the process and shares arenas among its threads. Call once, before any thread starts.
     ///
     /// Batches allocate and free megabytes many times a second. By default glibc returns these pages to the kernel, which clears them again

@@ -17,8 +17,8 @@ package struct HTTPRoute: Sendable {
         }
     }
 
-    let key: Key
-    let connect: @Sendable (any EventLoop) throws -> EventLoopFuture<any Channel>
+    fileprivate let key: Key
+    fileprivate let connect: @Sendable (any EventLoop) throws -> EventLoopFuture<any Channel>
 
     /// - Parameter connect: makes a connection, and adds the handlers of ``HTTPConnections/addHandlers(to:for:tls:)`` to it.
     package init(_ key: Key, connect: @escaping @Sendable (any EventLoop) throws -> EventLoopFuture<any Channel>) {
@@ -156,7 +156,7 @@ extension TLSConfiguration {
 }
 
 /// Connections that wait for the next request over the same route.
-final class IdleConnections: Sendable {
+private final class IdleConnections: Sendable {
     private struct Entry {
         let channel: any Channel
         let expiry: Scheduled<Void>

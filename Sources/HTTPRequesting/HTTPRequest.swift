@@ -53,9 +53,9 @@ package struct ReceivedAnswer: Sendable {
     package let status: Int
     package let headers: HTTPHeaders
     /// The first bytes of the body.
-    package internal(set) var body: [UInt8] = []
+    package private(set) var body: [UInt8] = []
     /// How many bytes of the body were read.
-    package internal(set) var byteCount = 0
+    package private(set) var byteCount = 0
     /// Why the rest of the answer was not read; nil for a whole one.
     package internal(set) var failure: ExchangeError?
     /// Whether the connection can carry another request.
@@ -116,9 +116,7 @@ package struct ExchangeError: Error, CustomStringConvertible {
     static let timedOut = ExchangeError(.timedOut, "timed out")
     static let cancelled = ExchangeError(.cancelled, "cancelled")
     static let reusedConnectionClosed = ExchangeError(.reusedConnectionClosed, "the connection was closed")
-}
 
-extension ExchangeError {
     /// What an error of a connection means.
     package init(_ error: any Error) {
         self =

@@ -80,7 +80,7 @@ package enum EnclosedReceipt: Sendable {
     }
 
     /// The environment that a genuine receipt names, also when the receipt belongs to another app.
-    var environment: AppStoreEnvironment? {
+    fileprivate var environment: AppStoreEnvironment? {
         switch self {
         case .verified(let receipt): receipt.environment
         case .refused(let rejection): rejection.receipt?.environment
@@ -88,7 +88,7 @@ package enum EnclosedReceipt: Sendable {
         }
     }
 
-    var bundleID: String? {
+    fileprivate var bundleID: String? {
         switch self {
         case .verified(let receipt): receipt.bundleID
         case .refused(let rejection): rejection.receipt?.bundleID

@@ -8,19 +8,19 @@ import StrictJSON
 ///
 /// Each text can be stored and indexed.
 package struct EventLabels: Hashable, Sendable {
-    package internal(set) var notificationType: String?
-    package internal(set) var subtype: String?
+    package private(set) var notificationType: String?
+    package private(set) var subtype: String?
     package internal(set) var notificationUUID: UUID?
-    package internal(set) var environment: String?
-    package internal(set) var bundleID: String?
-    package internal(set) var transactionID: String?
+    package private(set) var environment: String?
+    package private(set) var bundleID: String?
+    package private(set) var transactionID: String?
     package internal(set) var originalTransactionID: String?
     /// The known members of another type than this version reads, at most 20: `data.bundleVersion`, `latest_receipt_info[].quantity`.
-    package internal(set) var oddMembers: [String] = []
+    package private(set) var oddMembers: [String] = []
     /// The values of Apple's lists that this version does not know, at most 20: `transaction.type=Subscription%20Bundle`.
     ///
     /// What is not a letter, a digit, `-`, `.` or `_` of ASCII is percent-encoded (RFC 3986).
-    package internal(set) var unknownValues: [String] = []
+    package private(set) var unknownValues: [String] = []
 
     /// Whether nothing but ``oddMembers`` and ``unknownValues`` is known.
     var areEmpty: Bool {
@@ -118,15 +118,7 @@ extension EventLabels {
         case .other, nil: self.init()
         }
     }
-}
 
-extension String {
-    /// The text; nil when it contains U+0000, or is too long for an index, so that recording an outcome never fails. Apple's own texts are
-    /// far below a hundred bytes.
-    var storable: String? { hasNUL || utf8.count > 1000 ? nil : self }
-}
-
-extension EventLabels {
     /// The labels of a notification V1, also for apps that are not configured.
     init(_ body: ResponseBodyV1) {
         self.init()
@@ -177,4 +169,10 @@ extension EventLabels {
         }
         return only
     }
+}
+
+extension String {
+    /// The text; nil when it contains U+0000, or is too long for an index, so that recording an outcome never fails. Apple's own texts are
+    /// far below a hundred bytes.
+    var storable: String? { hasNUL || utf8.count > 1000 ? nil : self }
 }

@@ -3,7 +3,7 @@ package import AppStoreVerification
 package import Ledger
 package import StrictJSON
 
-/// What an event was found to be.
+/// What an event was found to be, and the steps that interpreters share. Each step throws when the event ends there.
 package struct EventReading {
     let event: InboxEvent
     let reader: EventReader
@@ -33,39 +33,7 @@ package struct EventReading {
         self.reader = reader
         self.diagnostics = diagnostics
     }
-}
 
-/// Why an event is not merged.
-package struct EventRefusal: Error, Hashable, Sendable {
-    package enum Kind: Hashable, Sendable {
-        case rejected
-        /// The same bytes may be accepted later. The text is the error of this attempt.
-        case retryable(error: String)
-        /// This version does not know what it is.
-        case unhandled
-    }
-
-    /// The code that is stored and shown.
-    package let reason: String
-    package let kind: Kind
-
-    init(_ reason: String, _ kind: Kind = .rejected) {
-        self.reason = reason
-        self.kind = kind
-    }
-
-    static let unknownSource = EventRefusal("unknown_source", .unhandled)
-
-    /// A member of genuine content is needed, and is of another type than this version reads.
-    ///
-    /// - Parameter place: as in ``EventLabels/oddMembers``.
-    package static func unreadable(_ place: String) -> EventRefusal { EventRefusal(unreadableReason(place), .unhandled) }
-
-    static func unreadableReason(_ place: String) -> String { "unreadable_member:\(place)" }
-}
-
-/// Steps that interpreters share. Each throws when the event ends there.
-extension EventReading {
     /// The value that a body or a part of it is decoded to. The error's raw value is the reason.
     func decoded<Value, Failure: Error & RawRepresentable<String>>(
         _ decode: () throws(Failure) -> Value
@@ -129,7 +97,34 @@ extension EventReading {
     }
 }
 
-extension EventRefusal {
+/// Why an event is not merged.
+package struct EventRefusal: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        case rejected
+        /// The same bytes may be accepted later. The text is the error of this attempt.
+        case retryable(error: String)
+        /// This version does not know what it is.
+        case unhandled
+    }
+
+    /// The code that is stored and shown.
+    package let reason: String
+    package let kind: Kind
+
+    init(_ reason: String, _ kind: Kind = .rejected) {
+        self.reason = reason
+        self.kind = kind
+    }
+
+    static let unknownSource = EventRefusal("unknown_source", .unhandled)
+
+    /// A member of genuine content is needed, and is of another type than this version reads.
+    ///
+    /// - Parameter place: as in ``EventLabels/oddMembers``.
+    package static func unreadable(_ place: String) -> EventRefusal { EventRefusal(unreadableReason(place), .unhandled) }
+
+    static func unreadableReason(_ place: String) -> String { "unreadable_member:\(place)" }
+
     fileprivate static let nul = EventRefusal("nul_in_payload", .unhandled)
 
     init(_ rejection: Rejection) {

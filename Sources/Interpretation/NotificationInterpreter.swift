@@ -97,7 +97,7 @@ extension VerifiedNotification {
     ]
 
     /// The first member that is needed and cannot be read; parts without it are left out.
-    var unreadable: String? { unreadableParts.first ?? notification.value.odd.first(at: Self.needed) }
+    fileprivate var unreadable: String? { unreadableParts.first ?? notification.value.odd.first(at: Self.needed) }
 
     /// The originalTransactionId, on which transaction and renewal info agree.
     package var contract: String? {
@@ -145,7 +145,7 @@ extension SignedValue<JWSTransactionDecodedPayload> {
 /// What an effect tells beside its charge and contract.
 extension VerifiedNotification {
     /// The details of an effect of this kind; nil where it has none. Members that the notification lacks are left out.
-    func details(of kind: EffectKind) -> JSONObject? {
+    fileprivate func details(of kind: EffectKind) -> JSONObject? {
         let notification = notification.value
         var details = JSONObject()
         switch kind {
@@ -168,7 +168,7 @@ extension VerifiedNotification {
     }
 
     /// The first member that these details need, was given, and cannot be read.
-    func unreadableDetail(of kind: EffectKind) -> String? {
+    fileprivate func unreadableDetail(of kind: EffectKind) -> String? {
         guard let places = Self.placesOfDetails[kind] else { return nil }
         return odd.first(where: places.contains)
     }
@@ -230,7 +230,7 @@ extension RefundRequestFact {
     ]
 
     /// What the notification says about the refund of the charge; nil when it concerns something else.
-    init?(_ verified: VerifiedNotification, key: NotificationKey?, transaction: TransactionFact?) {
+    fileprivate init?(_ verified: VerifiedNotification, key: NotificationKey?, transaction: TransactionFact?) {
         let notification = verified.notification.value
         guard let transaction, let key, let kind = notification.notificationType.flatMap({ Self.kinds[$0] }) else { return nil }
         self.init(
@@ -246,7 +246,7 @@ extension RefundRequestFact {
 
 extension ExternalPurchaseTokenFact {
     /// Nil for a notification of another type, and without the identifier by which a token is known.
-    init?(_ verified: VerifiedNotification) {
+    fileprivate init?(_ verified: VerifiedNotification) {
         let notification = verified.notification.value
         guard let token = notification.externalPurchaseToken, let id = token.externalPurchaseId, let bundleID = verified.bundleID else {
             return nil

@@ -102,12 +102,12 @@ package enum NotificationV1Interpreter {
 
 extension AuthenticNotificationV1 {
     /// The version of the body's renewals: when renewal was last turned on or off, or when the enclosed receipt was made, if that is later.
-    var statedAt: Timestamp? { [changeDate, receipt.verified?.creationDate].compactMap(\.self).max() }
+    fileprivate var statedAt: Timestamp? { [changeDate, receipt.verified?.creationDate].compactMap(\.self).max() }
 }
 
 extension RefundRequestFact {
     /// What the notification says about the refund of a charge in its receipt; nil when it concerns something else, or an ambiguous charge.
-    init?(_ notification: AuthenticNotificationV1, _ type: NotificationTypeV1, receipts: [ReceiptFact]) {
+    fileprivate init?(_ notification: AuthenticNotificationV1, _ type: NotificationTypeV1, receipts: [ReceiptFact]) {
         let found: (kind: Kind, charge: ReceiptFact?)? =
             switch type {
             case .consumptionRequest: (.asked, Self.asked(about: notification.body, among: receipts))
@@ -213,7 +213,7 @@ extension NotificationV1Interpreter: EventInterpreter {
 }
 
 /// The renewal that a notification V1 is about, read from every place where the versions of the format put it.
-struct NotificationV1Renewal {
+private struct NotificationV1Renewal {
     /// Nil when the notification may mean several contracts.
     let contract: String?
     let productID: String?

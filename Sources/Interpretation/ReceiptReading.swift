@@ -159,7 +159,7 @@ extension ReceiptEntry {
     }
 
     /// The first missing member that the ledger needs.
-    var missingMember: String? {
+    fileprivate var missingMember: String? {
         if transactionID == nil { return "transaction_id" }
         if productID == nil { return "product_id" }
         return purchaseDate == nil ? "purchase_date" : nil

@@ -210,7 +210,7 @@ extension OutboundCall {
     }
 
     /// - Parameter contentHash: identifies the receipt, so that a receipt that is posted twice has only one open call.
-    static func verifyReceiptKey(_ bundleID: String, _ contentHash: String) -> String { "\(bundleID):\(contentHash)" }
+    fileprivate static func verifyReceiptKey(_ bundleID: String, _ contentHash: String) -> String { "\(bundleID):\(contentHash)" }
 }
 
 /// What a posted receipt says before it is verified: enough to look up its charges in the ledger.

@@ -45,7 +45,9 @@ extension UUID {
 /// run derives the same one. Apps derive tokens of version 5, so that a number of this version would not be told from a token.
 package enum OrderNumber {
     /// The namespace of all such numbers. A change would duplicate every order.
-    static let namespace = UUID(uuid: (0x6f, 0x2b, 0x0f, 0x0e, 0x53, 0x1d, 0x4c, 0x8a, 0x9d, 0x5e, 0x1c, 0x6e, 0x0a, 0x77, 0x41, 0xc3))
+    private static let namespace = UUID(
+        uuid: (0x6f, 0x2b, 0x0f, 0x0e, 0x53, 0x1d, 0x4c, 0x8a, 0x9d, 0x5e, 0x1c, 0x6e, 0x0a, 0x77, 0x41, 0xc3)
+    )
 
     /// For one period of a subscription.
     package static func ofPeriod(environment: AppStoreEnvironment, originalTransactionID: String, webOrderLineItemID: String) -> UUID {
@@ -78,12 +80,12 @@ extension EffectKey {
 
 extension UUID {
     /// A name-based UUID (RFC 9562 section 5.5) of words, joined with NUL, which no verified fact contains.
-    init(version5In namespace: UUID, words: [String]) {
+    fileprivate init(version5In namespace: UUID, words: [String]) {
         self.init(digestOf: words, in: namespace, version: 5)
     }
 
     /// The same with another version in its place.
-    init(digestOf words: [String], in namespace: UUID, version: UInt8) {
+    fileprivate init(digestOf words: [String], in namespace: UUID, version: UInt8) {
         let name = words.joined(separator: "\u{0}")
         let digest = Digest.sha1(withUnsafeBytes(of: namespace.uuid) { Array($0) } + Array(name.utf8))
         let versioned = (digest[6] & 0x0f) | (version << 4)
@@ -115,9 +117,7 @@ package struct Version: Hashable, Comparable, Sendable {
         if left.signedDate != right.signedDate { return left.signedDate < right.signedDate }
         return left.hash.lexicographicallyPrecedes(right.hash)
     }
-}
 
-extension Version {
     /// The greatest hash below this one. A statement that was read in part has it, so that a later version, which reads all of the same
     /// statement, replaces it.
     package static func hashBelow(_ hash: [UInt8]) -> [UInt8] {

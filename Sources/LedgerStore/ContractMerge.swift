@@ -54,6 +54,19 @@ extension JWSRenewalInfoDecodedPayload {
     }
 }
 
+extension RenewalCommitmentInfo {
+    /// Its known members as Apple names them.
+    fileprivate var document: JSONText {
+        JSONText(members: [
+            ("commitmentAutoRenewProductId", commitmentAutoRenewProductId.map { .string($0) }),
+            ("commitmentAutoRenewStatus", commitmentAutoRenewStatus.map { .integer($0.rawValue) }),
+            ("commitmentRenewalBillingPlanType", commitmentRenewalBillingPlanType.map { .string($0.rawValue) }),
+            ("commitmentRenewalDate", commitmentRenewalDate.map { .integer($0.millisecondsSince1970) }),
+            ("commitmentRenewalPrice", commitmentRenewalPrice.map { .integer($0) }),
+        ])
+    }
+}
+
 extension JSONText {
     fileprivate init(strings: [String]) {
         self.init(JSONSerializer.text(.array(strings.map { .string($0) })))

@@ -153,7 +153,7 @@ package enum LedgerMerger {
 }
 
 /// A notification of the batch that the database does not have after the merge.
-struct MissingNotification: Error, CustomStringConvertible {
+private struct MissingNotification: Error, CustomStringConvertible {
     let key: NotificationKey
 
     var description: String { "notification \(key.uuid) of \(key.environment.rawValue) is not in seen_notifications after its merge" }
@@ -178,7 +178,7 @@ extension BatchFold {
 }
 
 /// Statements of one round trip, each with the reader of its rows.
-struct MergePipeline {
+private struct MergePipeline {
     typealias Reader = (inout MergeResult, Row) throws -> Void
     private var steps: [(statement: Statement, read: Reader)] = []
 
@@ -215,11 +215,11 @@ struct MergePipeline {
 
 extension Row {
     /// The key in these two columns.
-    func key(_ environment: String, _ id: String) throws -> LedgerKey {
+    fileprivate func key(_ environment: String, _ id: String) throws -> LedgerKey {
         LedgerKey(environment: AppStoreEnvironment(rawValue: try decode(environment)), id: try decode(id))
     }
 
-    var notificationKey: NotificationKey {
+    fileprivate var notificationKey: NotificationKey {
         get throws {
             let environment = AppStoreEnvironment(rawValue: try decode("environment"))
             return NotificationKey(environment: environment, uuid: try decode("notification_uuid"))

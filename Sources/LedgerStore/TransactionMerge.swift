@@ -76,7 +76,7 @@ extension [TransactionRow] {
 }
 
 /// One charge's register as a row of `transactions`: how a column gets its value from the two halves.
-struct TransactionRow: Sendable {
+private struct TransactionRow: Sendable {
     let register: TransactionRegister
     /// Whether expiry, revocation and upgrade come from the receipt half.
     private let isStatedByReceipt: Bool
@@ -119,10 +119,7 @@ struct TransactionRow: Sendable {
         guard let version = register.firstToken?.version, version != register.signed?.version else { return nil }
         return version
     }
-}
 
-/// The members that cannot change.
-extension TransactionRow {
     /// Of a copy, the original purchase date, even if the newest fact does not have it.
     var purchaseDate: Timestamp? {
         let charge: (any Charge)? = register.signed ?? receipt
@@ -181,7 +178,7 @@ extension [UInt8] {
 
 extension TransactionMultiSeatInfo {
     /// Its known members as Apple names them.
-    var document: JSONText {
+    fileprivate var document: JSONText {
         JSONText(members: [
             ("invitationManagement", invitationManagement.map { .string($0.rawValue) }),
             ("priceTiers", priceTiers.map { .array($0.map(\.object)) }),
@@ -192,25 +189,12 @@ extension TransactionMultiSeatInfo {
 
 extension TransactionCommitmentInfo {
     /// Its known members as Apple names them.
-    var document: JSONText {
+    fileprivate var document: JSONText {
         JSONText(members: [
             ("billingPeriodNumber", billingPeriodNumber.map { .integer($0) }),
             ("totalBillingPeriods", totalBillingPeriods.map { .integer($0) }),
             ("commitmentExpiresDate", commitmentExpiresDate.map { .integer($0.millisecondsSince1970) }),
             ("commitmentPrice", commitmentPrice.map { .integer($0) }),
-        ])
-    }
-}
-
-extension RenewalCommitmentInfo {
-    /// Its known members as Apple names them.
-    var document: JSONText {
-        JSONText(members: [
-            ("commitmentAutoRenewProductId", commitmentAutoRenewProductId.map { .string($0) }),
-            ("commitmentAutoRenewStatus", commitmentAutoRenewStatus.map { .integer($0.rawValue) }),
-            ("commitmentRenewalBillingPlanType", commitmentRenewalBillingPlanType.map { .string($0.rawValue) }),
-            ("commitmentRenewalDate", commitmentRenewalDate.map { .integer($0.millisecondsSince1970) }),
-            ("commitmentRenewalPrice", commitmentRenewalPrice.map { .integer($0) }),
         ])
     }
 }

@@ -136,7 +136,7 @@ package struct DistinguishedName: Hashable, Sendable {
     }
 
     /// Writes the attributes into a libcrypto name; false when one is empty, too long or not of its alphabet.
-    func write(to name: OpaquePointer?) -> Bool {
+    fileprivate func write(to name: OpaquePointer?) -> Bool {
         let attributes = [("CN", commonName), ("OU", organizationalUnit), ("O", organization), ("C", country)]
         return attributes.allSatisfy { field, value in
             guard let value else { return true }

@@ -115,14 +115,14 @@ package struct ChainRefusal: Hashable, Sendable, CustomStringConvertible {
     /// libcrypto's text for the code: a constant without data of the certificates.
     package var description: String { String(cString: X509_verify_cert_error_string(Int(code))) }
 
-    init(problem: Problem, depth: Int, code: Int32) {
+    fileprivate init(problem: Problem, depth: Int, code: Int32) {
         self.problem = problem
         self.depth = depth
         self.code = code
     }
 
     /// For a path that is valid except for its time.
-    init(outsideValidity path: [Certificate], at time: Int64) {
+    fileprivate init(outsideValidity path: [Certificate], at time: Int64) {
         let depth = path.firstIndex { !$0.isValid(at: time) } ?? 0
         let isEarly = time < path[depth].notBefore
         self.init(
@@ -132,7 +132,7 @@ package struct ChainRefusal: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    init(_ context: OpaquePointer) {
+    fileprivate init(_ context: OpaquePointer) {
         let code = X509_STORE_CTX_get_error(context)
         self.init(problem: Problem(code), depth: Int(X509_STORE_CTX_get_error_depth(context)), code: code)
     }
@@ -162,7 +162,7 @@ extension ChainRefusal {
     /// The first weakness in a path from leaf to anchor, SHA-1 apart: a key, or a digest of a signature, below 112 bits of security.
     ///
     /// The anchor's own signature proves nothing and is not checked.
-    init?(weaknessIn path: [Certificate]) {
+    fileprivate init?(weaknessIn path: [Certificate]) {
         for (depth, certificate) in path.enumerated() {
             guard let key = certificate.publicKey, EVP_PKEY_get_security_bits(key.handle) >= 112 else {
                 self.init(problem: .tooWeak, depth: depth, code: depth == 0 ? X509_V_ERR_EE_KEY_TOO_SMALL : X509_V_ERR_CA_KEY_TOO_SMALL)

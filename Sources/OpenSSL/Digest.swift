@@ -3,16 +3,14 @@ internal import COpenSSL
 /// Hash functions over whole byte strings.
 package enum Digest {
     /// The length of a SHA-256.
-    static let sha256ByteCount = 32
+    fileprivate static let sha256ByteCount = 32
 
     /// SHA-256 (FIPS 180-4), 32 bytes.
     package static func sha256(_ bytes: [UInt8]) -> [UInt8] { MessageDigest.sha256.hash(bytes[...]) }
 
     /// SHA-1 (FIPS 180-4), 20 bytes: for identifiers such as a UUIDv5, never for a signature.
     package static func sha1(_ bytes: [UInt8]) -> [UInt8] { MessageDigest.sha1.hash(bytes[...]) }
-}
 
-extension Digest {
     /// Whether two secrets are equal, in a time that depends neither on how much of them agrees nor on whether their lengths differ.
     package static func areEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         let (left, right) = (sha256(left), sha256(right))

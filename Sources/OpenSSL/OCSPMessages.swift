@@ -21,7 +21,7 @@ package struct OCSPRequest: Hashable, Sendable {
     }
 
     /// What an i2d function of libcrypto writes.
-    static func encoding(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8]? {
+    fileprivate static func encoding(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8]? {
         let count = Int(write(nil))
         guard count > 0 else { return nil }
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, written in

@@ -50,7 +50,7 @@ package struct OpenSSLError: Error, Hashable, CustomStringConvertible {
     }
 
     /// Takes the newest reason and empties this thread's error queue, so that later failures do not report it.
-    static func takeReason() -> String? {
+    private static func takeReason() -> String? {
         let newest = ERR_peek_last_error()
         ERR_clear_error()
         return newest == 0 ? nil : ERR_reason_error_string(newest).map { String(cString: $0) }

@@ -1,4 +1,5 @@
-package import Postgres
+import Postgres
+package import ServiceSupport
 
 /// Decides what happens to a call after an attempt. Pure: reads no clock.
 package struct CallRules: Sendable {
@@ -111,5 +112,5 @@ extension CallResult: CustomStringConvertible, CustomReflectable {
 
 extension [[UInt8]] {
     /// For descriptions, which show no body.
-    var lengths: String { "\(map(\.count)) bytes" }
+    fileprivate var lengths: String { "\(map(\.count)) bytes" }
 }

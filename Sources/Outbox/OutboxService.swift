@@ -9,6 +9,24 @@ import Synchronization
 ///
 /// Any number of processes may run it; they share nothing but PostgreSQL. The leases of a process that dies expire.
 package struct OutboxService: Service {
+    /// How calls are made.
+    package struct Configuration: Sendable {
+        /// The duration of a lease. It must be longer than an attempt.
+        package var lease: Duration = .seconds(120)
+        /// The timeout of an attempt with all its requests.
+        package var attemptTimeout: Duration = .seconds(75)
+        /// The timeout of one request.
+        package var requestTimeout: Duration = .seconds(30)
+        /// The pauses while no call of a kind is due.
+        package var rest = Backoff(base: .milliseconds(50), cap: .seconds(1))
+        /// The pauses while the database is unavailable.
+        package var outage = Backoff(base: .milliseconds(200), cap: .seconds(10))
+        package var rules = CallRules()
+        package var exchange = Exchange.Configuration()
+
+        package init() {}
+    }
+
     private let dispatchers: [CallDispatcher]
     private let configuration: Configuration
     private let exchange: Exchange?
@@ -60,28 +78,8 @@ package struct OutboxService: Service {
     }
 }
 
-extension OutboxService {
-    /// How calls are made.
-    package struct Configuration: Sendable {
-        /// The duration of a lease. It must be longer than an attempt.
-        package var lease: Duration = .seconds(120)
-        /// The timeout of an attempt with all its requests.
-        package var attemptTimeout: Duration = .seconds(75)
-        /// The timeout of one request.
-        package var requestTimeout: Duration = .seconds(30)
-        /// The pauses while no call of a kind is due.
-        package var rest = Backoff(base: .milliseconds(50), cap: .seconds(1))
-        /// The pauses while the database is unavailable.
-        package var outage = Backoff(base: .milliseconds(200), cap: .seconds(10))
-        package var rules = CallRules()
-        package var exchange = Exchange.Configuration()
-
-        package init() {}
-    }
-}
-
 /// Makes the calls of one handler, as many at once as it has slots. One statement leases calls for all free slots.
-struct CallDispatcher: Sendable {
+private struct CallDispatcher: Sendable {
     let handler: any CallHandler
     let store: OutboxStore
     let configuration: OutboxService.Configuration
@@ -225,7 +223,7 @@ extension CallRules.Verdict {
 }
 
 /// A semaphore for calls of one kind. It also remembers whether the last finished call could be settled.
-final class CallSlots: Sendable {
+private final class CallSlots: Sendable {
     struct View {
         /// At least 1.
         let free: Int
@@ -275,13 +273,23 @@ final class CallSlots: Sendable {
 }
 
 /// The metrics of the outbox.
-struct OutboxMetrics: Sendable {
+private struct OutboxMetrics: Sendable {
     /// The result of an attempt, as a label.
     enum Result: String, CaseIterable, Sendable {
         case answered, refused, postponed
         case givenUp = "given_up"
         /// There was a later lease.
         case late
+
+        init(_ verdict: CallRules.Verdict) {
+            self =
+                switch verdict {
+                case .answer, .page: .answered
+                case .refuse, .deny: .refused
+                case .giveUp: .givenUp
+                case .postpone: .postponed
+                }
+        }
     }
 
     private let attempts: [String: [Result: Counter]]
@@ -305,20 +313,8 @@ struct OutboxMetrics: Sendable {
     func exchanged(after duration: Duration) { exchange.record(duration: duration) }
 }
 
-extension OutboxMetrics.Result {
-    init(_ verdict: CallRules.Verdict) {
-        self =
-            switch verdict {
-            case .answer, .page: .answered
-            case .refuse, .deny: .refused
-            case .giveUp: .givenUp
-            case .postpone: .postponed
-            }
-    }
-}
-
 /// The keys of what this module logs.
-enum LogKey {
+private enum LogKey {
     static let call = "outbox.call"
     static let kind = "outbox.kind"
     static let reason = "outbox.reason"

@@ -160,7 +160,7 @@ extension VerifyReceiptAttempt: CustomStringConvertible, CustomReflectable {
 }
 
 /// The two hosts of verifyReceipt; the raw value is the name in settings and logs.
-package enum VerifyReceiptHost: String, CaseIterable, Sendable {
+private enum VerifyReceiptHost: String, Sendable {
     case production, sandbox
 
     /// The environment whose receipts it accepts.
@@ -179,7 +179,7 @@ package struct VerifyReceiptAddresses: Hashable, Sendable {
 
     package init() {}
 
-    func url(of host: VerifyReceiptHost) -> String {
+    fileprivate func url(of host: VerifyReceiptHost) -> String {
         switch host {
         case .production: production
         case .sandbox: sandbox

@@ -1,6 +1,7 @@
 import OpenSSL
 import Outbox
 import Postgres
+import ServiceSupport
 
 /// What a question to a responder brought.
 enum QuestionResult: Hashable, Sendable {

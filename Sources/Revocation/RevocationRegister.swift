@@ -3,6 +3,7 @@ package import AppStoreVerification
 import OpenSSL
 package import Postgres
 import SQL
+import ServiceSupport
 
 /// Runs the statements about certificates.
 package struct RevocationRegister: Sendable {

@@ -194,7 +194,7 @@ struct SeenCertificates: Sendable {
 }
 
 /// The keys of what this module logs.
-enum LogKey {
+private enum LogKey {
     static let certificate = "certificate.sha256"
     static let reason = "certificate.reason"
     static let time = "certificate.revoked_at"

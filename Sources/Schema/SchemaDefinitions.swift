@@ -14,7 +14,7 @@ extension SchemaMigrator {
     }
 
     /// The names of the files that differ from the applied ones, including applied files that no longer exist.
-    func changedDefinitions() async throws -> [String] {
+    private func changedDefinitions() async throws -> [String] {
         let rows = try await connection.query(
             """
             SELECT name FROM unnest(\(definitions.map(\.name)), \(definitions.map(\.text))) AS f (name, text)
@@ -343,7 +343,7 @@ package struct SchemaComparison: Hashable, Sendable {
     }
 
     /// Whether replacing functions, views and privileges may help.
-    var concernsDefinitions: Bool {
+    fileprivate var concernsDefinitions: Bool {
         (missing + different).contains { object in
             ["function ", "aggregate ", "view ", "trigger ", "privileges "].contains { object.hasPrefix($0) }
         }
@@ -351,7 +351,7 @@ package struct SchemaComparison: Hashable, Sendable {
     }
 
     /// Compares the digests of objects.
-    init(expected: [String: String], found: [String: String]) {
+    fileprivate init(expected: [String: String], found: [String: String]) {
         for (object, digest) in expected {
             guard let other = found[object] else {
                 missing.append(object)

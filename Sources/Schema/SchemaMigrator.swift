@@ -1,12 +1,13 @@
 package import Logging
 package import Postgres
 package import SQL
+import ServiceSupport
 
 /// Brings a database to this program's schema. Concurrent runs are serialized; the later ones find nothing to do.
 package struct SchemaMigrator: Sendable {
     let connection: Connection
     let manifest: SchemaManifest
-    let lockTimeout: Duration
+    private let lockTimeout: Duration
     let logger: Logger
 
     /// - Parameters:
@@ -61,7 +62,7 @@ package struct SchemaMigrator: Sendable {
     /// The version of the database's schema.
     ///
     /// - Throws: ``SchemaError`` when it is later than this program's.
-    func knownVersion() async throws -> Int {
+    private func knownVersion() async throws -> Int {
         let known = try await version()
         guard known <= manifest.version else {
             throw SchemaError(
@@ -73,7 +74,7 @@ package struct SchemaMigrator: Sendable {
     }
 
     /// Acts as the owner of the schema from now on, with the settings that each file relies on.
-    func actAsOwner() async throws {
+    private func actAsOwner() async throws {
         do {
             try await connection.runScript(sessionSettings)
         } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
@@ -99,7 +100,7 @@ package struct SchemaMigrator: Sendable {
         }
     }
 
-    func requireUTF8() async throws {
+    private func requireUTF8() async throws {
         let rows = try await connection.query("SELECT current_setting('server_encoding') AS encoding, current_database()::text AS name")
         let encoding = try rows[0].decode("encoding", as: String.self)
         guard encoding != "UTF8" else { return }
@@ -162,7 +163,7 @@ package struct SchemaMigrator: Sendable {
     }
 
     /// The program's roles that the cluster lacks.
-    func missingRoles() async throws -> [String] {
+    private func missingRoles() async throws -> [String] {
         try await connection.query(
             """
             SELECT wanted.name FROM unnest(\(Self.roles)) AS wanted (name)
@@ -279,7 +280,7 @@ extension SchemaChanges: CustomStringConvertible {
 
 extension SchemaMigrator {
     /// Creates the schema in a database that has none.
-    func create() async throws -> SchemaChanges {
+    private func create() async throws -> SchemaChanges {
         try await transaction("the schema") {
             for file in manifest.tables { try await run(file) }
             try await connection.execute(
@@ -297,7 +298,7 @@ extension SchemaMigrator {
     /// Applies the missing steps, and replaces functions, views and privileges, in one transaction.
     ///
     /// - Parameter known: the version of the database's schema.
-    func upgrade(from known: Int) async throws -> SchemaChanges {
+    private func upgrade(from known: Int) async throws -> SchemaChanges {
         let steps = manifest.steps.filter { $0.version > known }
         let isOutdated = if steps.isEmpty { try await isOutdated() } else { true }
         guard isOutdated else {
@@ -352,7 +353,7 @@ extension SchemaMigrator {
     /// ran. ``apply(_:without:)`` runs the others.
     ///
     /// CREATE INDEX CONCURRENTLY and DROP INDEX CONCURRENTLY block no session, but wait for open transactions, so they run without a lock timeout.
-    func runAhead(_ file: SchemaFile) async throws -> Set<String> {
+    private func runAhead(_ file: SchemaFile) async throws -> Set<String> {
         let query = try await naming(file) { try await unlessTooEarly(file.name) { try await self.statements(file) } }
         guard let statements = query else { return [] }
         var done: Set<String> = []
@@ -372,7 +373,7 @@ extension SchemaMigrator {
     }
 
     /// The statements that the step's query returns.
-    func statements(_ file: SchemaFile) async throws -> [String] {
+    private func statements(_ file: SchemaFile) async throws -> [String] {
         try await connection.query("\(unsafeRaw: file.text)").map { try $0.decode(0) }
     }
 
@@ -392,7 +393,7 @@ extension SchemaMigrator {
     }
 
     /// Throws when an index of the statements is invalid: `IF NOT EXISTS` does not notice.
-    func requireValid(_ statements: [String], of file: SchemaFile) async throws {
+    private func requireValid(_ statements: [String], of file: SchemaFile) async throws {
         let invalid = try await invalidIndexes(statements)
         guard invalid.isEmpty else {
             throw SchemaError(.fileFailed, "\(file.name): invalid: \(invalid.joined(separator: ", ")); drop it and run migrate again")
@@ -436,7 +437,7 @@ extension SchemaMigrator {
     /// Runs `body` in a transaction and retries it after a short pause when a lock times out or the server ends a deadlock.
     ///
     /// - Parameter name: The transaction's name in errors.
-    nonisolated(nonsending) func transaction(_ name: String, _ body: () async throws -> Void) async throws {
+    private nonisolated(nonsending) func transaction(_ name: String, _ body: () async throws -> Void) async throws {
         var pause = Backoff(base: .seconds(1), cap: .seconds(2))
         for attempt in 1... {
             do {

@@ -196,7 +196,7 @@ package struct ServerAPIHosts: Hashable, Sendable {
 }
 
 /// The metrics of the App Store Server API.
-struct ServerAPIMetrics: Sendable {
+private struct ServerAPIMetrics: Sendable {
     private let factory: any MetricsFactory
     private let skew: Gauge
 
@@ -228,7 +228,7 @@ struct ServerAPIMetrics: Sendable {
 }
 
 /// The keys of what this module logs.
-enum LogKey {
+private enum LogKey {
     static let endpoint = "server_api.endpoint"
     static let app = "app"
     static let environment = "environment"

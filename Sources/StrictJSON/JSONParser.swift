@@ -83,7 +83,7 @@ package struct JSONParser: Sendable {
 /// Detects repeated member names in an object: by comparison up to 64 members, by hash above.
 ///
 /// Apple's objects have about thirty members, and comparison is faster for them. A hostile object may have a hundred thousand.
-struct JSONMemberNames {
+private struct JSONMemberNames {
     private static let comparedLimit = 64
     private var hashed: Set<[UInt8]> = []
 

@@ -2,7 +2,7 @@
 ///
 /// The scanner borrows the buffer; it must not outlive the closure that lent it.
 package struct JSONScanner {
-    package let bytes: UnsafeBufferPointer<UInt8>
+    private let bytes: UnsafeBufferPointer<UInt8>
     package private(set) var position = 0
 
     package init(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -21,7 +21,7 @@ package struct JSONScanner {
     }
 
     /// The error for a byte at the cursor that the grammar does not allow there.
-    package func unexpected() -> JSONSyntaxError {
+    private func unexpected() -> JSONSyntaxError {
         error(next == nil ? .unexpectedEnd : .unexpectedByte)
     }
 
@@ -113,9 +113,7 @@ package struct JSONScanner {
             }
         }
     }
-}
 
-extension JSONScanner {
     /// Reads the rest of a string, after its opening quote, and returns its text.
     ///
     /// Refuses invalid UTF-8 (also overlong forms and encoded surrogates), escapes outside RFC 8259, and lone surrogates (`\uD800`…`\uDFFF`).
@@ -205,9 +203,7 @@ extension JSONScanner {
         }
         return unit
     }
-}
 
-extension JSONScanner {
     /// Checks the grammar of a value and skips it; does not detect duplicate names inside it.
     package mutating func skipValue(remainingDepth: Int) throws(JSONSyntaxError) {
         skipWhitespace()

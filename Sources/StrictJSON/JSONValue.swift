@@ -17,9 +17,7 @@ package enum JSONValue: Hashable, Sendable {
     package static func optional(_ number: (some BinaryInteger)?) -> JSONValue { number.map { .integer($0) } ?? .null }
     package static func optional(_ texts: [String]?) -> JSONValue { texts.map { .array($0.map { .string($0) }) } ?? .null }
     package static func optional(_ object: JSONObject?) -> JSONValue { object.map { .object($0) } ?? .null }
-}
 
-extension JSONValue {
     /// Whether PostgreSQL's `jsonb` holds it: no text with U+0000, and no number that `numeric` does not hold.
     package var fitsJSONB: Bool {
         switch self {
@@ -155,7 +153,7 @@ package struct JSONNumber: Hashable, Sendable {
     }
 
     /// Whether PostgreSQL's `numeric` holds it: 131,072 digits before the point and 16,383 after it (datatype-numeric.html).
-    package var fitsNumeric: Bool {
+    fileprivate var fitsNumeric: Bool {
         let decimal = Decimal(text)
         return decimal.digits.count + decimal.exponent <= 131_072 && decimal.exponent >= -16_383
     }
@@ -165,9 +163,7 @@ package struct JSONNumber: Hashable, Sendable {
         if let value = Int64(text) { return value }
         return Decimal(text).value(rounding: .down)
     }
-}
 
-extension JSONNumber {
     /// A parsed number: ±digits × 10^exponent.
     private struct Decimal {
         enum Rounding { case never, down }

@@ -123,9 +123,7 @@ struct BERReader {
         }
         throw ASN1Error(.unterminated, at: offset)
     }
-}
 
-extension BERReader {
     /// Reads an octet string and lends a reader of its content: in place, or of a copy when it is segmented.
     mutating func withOctets<Value, Failure: Error>(
         _ body: (BERReader) throws(Failure) -> Value
@@ -143,12 +141,12 @@ extension BERReader {
     mutating func readOctets() throws(ASN1Error) -> [UInt8] { try octets(of: try nextOctetString()) }
 
     /// Reads an octet string, whole or segmented.
-    mutating func nextOctetString() throws(ASN1Error) -> BERElement {
+    private mutating func nextOctetString() throws(ASN1Error) -> BERElement {
         try nextTag == .segmentedOctetString ? next() : next(.octetString)
     }
 
     /// The content of an octet string, never larger than the encoding.
-    func octets(of element: BERElement) throws(ASN1Error) -> [UInt8] {
+    private func octets(of element: BERElement) throws(ASN1Error) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(element.content.count)
         try append(element, to: &octets, depth: 1)
@@ -179,6 +177,9 @@ extension BERReader {
         }
         return digits.reduce(filling == 0 ? Int64(0) : -1) { $0 << 8 | Int64(bytes[$1]) }
     }
+
+    /// Reads an object identifier and returns its content.
+    mutating func readObjectIdentifier() throws(ASN1Error) -> [UInt8] { Array(bytes[try next(.objectIdentifier).content]) }
 
     /// Reads a UTF8String, IA5String, PrintableString or VisibleString.
     mutating func readText() throws(ASN1Error) -> String {
@@ -246,6 +247,34 @@ struct BERTag: Hashable {
     static func context(_ number: UInt8) -> BERTag { BERTag(octet: 0xa0 | number) }
 
     var isConstructed: Bool { octet & 0x20 != 0 }
+}
+
+/// The encoded object identifiers of signed receipts and of certificates' keys.
+enum ObjectIdentifier {
+    /// 1.2.840.10045.2.1
+    static let ecPublicKey: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
+    /// 1.2.840.10045.3.1.7
+    static let p256: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
+    /// 1.3.132.0.34
+    static let p384: [UInt8] = [0x2b, 0x81, 0x04, 0x00, 0x22]
+    /// 1.2.840.113549.1.7.1
+    static let data: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01]
+    /// 1.2.840.113549.1.7.2
+    static let signedData: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02]
+    /// 1.2.840.113549.1.9.3
+    static let contentType: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x03]
+    /// 1.2.840.113549.1.9.4
+    static let messageDigest: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x04]
+    /// 1.3.14.3.2.26
+    static let sha1: [UInt8] = [0x2b, 0x0e, 0x03, 0x02, 0x1a]
+    /// 2.16.840.1.101.3.4.2.1
+    static let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+    /// 1.2.840.113549.1.1.1
+    static let rsaEncryption: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01]
+    /// 1.2.840.113549.1.1.5
+    static let sha1WithRSA: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x05]
+    /// 1.2.840.113549.1.1.11
+    static let sha256WithRSA: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b]
 }
 
 /// Why an encoding is not the expected ASN.1, and at which byte.

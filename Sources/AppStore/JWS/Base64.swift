@@ -88,7 +88,7 @@ extension Base64 {
 /// Strict Base64 in one of its two alphabets (RFC 4648 §4 and §5).
 ///
 /// Decoding accepts exactly one text per byte sequence: no other characters, no white space, no non-zero trailing bits.
-struct Base64Codec: Sendable {
+private struct Base64Codec: Sendable {
     /// Marks a character outside the alphabet, in a bit that valid entries leave clear.
     private static let invalid: UInt32 = 0x8000_0000
 

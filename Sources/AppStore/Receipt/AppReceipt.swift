@@ -114,7 +114,7 @@ extension AppReceipt {
         try reading("") { () throws(ASN1Error) in try ReceiptAttributes(reader) }
     }
 
-    static func reading<Value>(_ path: String, _ read: () throws(ASN1Error) -> Value) throws(MalformedReceipt) -> Value {
+    fileprivate static func reading<Value>(_ path: String, _ read: () throws(ASN1Error) -> Value) throws(MalformedReceipt) -> Value {
         do {
             return try read()
         } catch {
@@ -170,26 +170,26 @@ extension AppReceipt {
     }
 
     /// Text; nil when empty.
-    static func text(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> String? {
+    fileprivate static func text(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> String? {
         if value.isAtEnd { return nil }
         let text = try reading(path) { () throws(ASN1Error) in try value.readText() }
         return text.isEmpty ? nil : text
     }
 
     /// A date; nil when empty.
-    static func date(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Timestamp? {
+    fileprivate static func date(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Timestamp? {
         if value.isAtEnd { return nil }
         return try reading(path) { () throws(ASN1Error) in try value.readDate() }
     }
 
     /// A numeric identifier; nil when 0.
-    static func number(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Int64? {
+    fileprivate static func number(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Int64? {
         let number = try integer(path, &value)
         return number == 0 ? nil : number
     }
 
     /// An integer; nil without a value.
-    static func integer(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Int64? {
+    fileprivate static func integer(_ path: String, _ value: inout BERReader) throws(MalformedReceipt) -> Int64? {
         if value.isAtEnd { return nil }
         return try reading(path) { () throws(ASN1Error) in try value.readInteger() }
     }
@@ -247,7 +247,7 @@ package struct ReceiptProductType: OpenValue {
 
 extension InAppPurchase {
     /// Decodes the value of an attribute of type 17.
-    init(_ reader: BERReader) throws(MalformedReceipt) {
+    fileprivate init(_ reader: BERReader) throws(MalformedReceipt) {
         var attributes = try AppReceipt.reading("") { () throws(ASN1Error) in try ReceiptAttributes(reader) }
         self.init()
         // One bit for each type that was read.
@@ -295,7 +295,7 @@ extension InAppPurchase {
 /// Reads a set of receipt attributes: `SET OF SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
 ///
 /// Ignores further elements of a sequence, for forward compatibility.
-struct ReceiptAttributes {
+private struct ReceiptAttributes {
     /// A receipt has one attribute per purchase, hundreds at most, and about forty others; a hostile one could have a hundred thousand.
     static let maximumCount = 20_000
 
@@ -335,7 +335,7 @@ struct ReceiptAttributes {
 
 extension BERReader {
     /// A copy of the unread bytes.
-    var remainder: [UInt8] { Array(bytes[range]) }
+    fileprivate var remainder: [UInt8] { Array(bytes[range]) }
 }
 
 /// Why a receipt's content is unreadable, and at which attribute.
@@ -350,7 +350,7 @@ package struct MalformedReceipt: Error, Hashable, Sendable, CustomStringConverti
         self.cause = cause
     }
 
-    func inside(_ outer: String) -> MalformedReceipt {
+    fileprivate func inside(_ outer: String) -> MalformedReceipt {
         MalformedReceipt(path: path.isEmpty ? outer : "\(outer).\(path)", cause: cause)
     }
 

@@ -68,7 +68,7 @@ package struct SignedReceipt: Sendable {
 
 extension SignedReceipt {
     /// Apple's receipts have three, those of Xcode one.
-    static let maximumCertificates = 4
+    private static let maximumCertificates = 4
 
     /// Decodes a ContentInfo in BER or DER; refuses trailing bytes. Memory is bounded by the size of the encoding.
     package init(_ encoding: ArraySlice<UInt8>) throws(Malformed) {
@@ -160,7 +160,7 @@ extension SignedReceipt {
 
 extension SignedReceipt.Signer {
     /// Reads a SignerInfo (RFC 5652 §5.3).
-    init(reading reader: BERReader) throws {
+    fileprivate init(reading reader: BERReader) throws {
         var info = reader
         _ = try info.readInteger()
         var identifier = try info.enter(.sequence)
@@ -195,7 +195,7 @@ extension SignedReceipt.Signer {
 }
 
 extension SignedReceipt.SignedAttributes {
-    init(reading element: BERElement, in reader: BERReader) throws {
+    fileprivate init(reading element: BERElement, in reader: BERReader) throws {
         let body = reader.bytes[element.content]
         encoding = Self.header(ofSetWithLength: body.count) + body
         var attributes = reader.reader(in: element)
@@ -225,37 +225,4 @@ extension SignedReceipt.SignedAttributes {
         let length = withUnsafeBytes(of: count.bigEndian) { Array($0.drop { $0 == 0 }) }
         return [0x31, 0x80 | UInt8(length.count)] + length
     }
-}
-
-/// The encoded object identifiers of signed receipts and of certificates' keys.
-enum ObjectIdentifier {
-    /// 1.2.840.10045.2.1
-    static let ecPublicKey: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
-    /// 1.2.840.10045.3.1.7
-    static let p256: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
-    /// 1.3.132.0.34
-    static let p384: [UInt8] = [0x2b, 0x81, 0x04, 0x00, 0x22]
-    /// 1.2.840.113549.1.7.1
-    static let data: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01]
-    /// 1.2.840.113549.1.7.2
-    static let signedData: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02]
-    /// 1.2.840.113549.1.9.3
-    static let contentType: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x03]
-    /// 1.2.840.113549.1.9.4
-    static let messageDigest: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x04]
-    /// 1.3.14.3.2.26
-    static let sha1: [UInt8] = [0x2b, 0x0e, 0x03, 0x02, 0x1a]
-    /// 2.16.840.1.101.3.4.2.1
-    static let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
-    /// 1.2.840.113549.1.1.1
-    static let rsaEncryption: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01]
-    /// 1.2.840.113549.1.1.5
-    static let sha1WithRSA: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x05]
-    /// 1.2.840.113549.1.1.11
-    static let sha256WithRSA: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b]
-}
-
-extension BERReader {
-    /// Reads an object identifier and returns its content.
-    mutating func readObjectIdentifier() throws(ASN1Error) -> [UInt8] { Array(bytes[try next(.objectIdentifier).content]) }
 }

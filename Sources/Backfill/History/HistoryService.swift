@@ -32,14 +32,14 @@ package struct HistoryService: Service {
         package init() {}
     }
 
-    let configuration: Configuration
-    let store: HistoryStore
-    let client: ServerAPIClient
-    let metrics: HistoryMetrics
-    let logger: Logger
-    let heartbeat: @Sendable () -> LoopHeartbeat
-    let database: DatabaseUse
-    let slots: HistorySlots
+    private let configuration: Configuration
+    private let store: HistoryStore
+    private let client: ServerAPIClient
+    private let metrics: HistoryMetrics
+    private let logger: Logger
+    private let heartbeat: @Sendable () -> LoopHeartbeat
+    private let database: DatabaseUse
+    private let slots: HistorySlots
     private let exchange: Exchange?
 
     /// - Parameters:
@@ -72,12 +72,10 @@ package struct HistoryService: Service {
     package func run() async throws {
         try await Exchange.withClient(configuration.exchange, orUsing: exchange) { await readWindows(through: $0) }
     }
-}
 
-extension HistoryService {
     /// Makes windows, leases them, and reads each in a task of its own, until those in flight are released. The near walk has slots of its own:
     /// days of the past do not delay it.
-    func readWindows(through exchange: Exchange) async {
+    private func readWindows(through exchange: Exchange) async {
         let heartbeat = heartbeat()
         defer { heartbeat.finish() }
         await withDiscardingTaskGroup { group in
@@ -128,7 +126,7 @@ extension HistoryService {
 }
 
 /// The windows that this process can still lease, and the apps that rest.
-final class HistorySlots: Sendable {
+private final class HistorySlots: Sendable {
     private struct State {
         var near: Int
         var days: Int

@@ -4,6 +4,7 @@ import Outbox
 import Postgres
 import ServerAPI
 import ServiceLifecycle
+import ServiceSupport
 import StrictJSON
 
 /// Reads one window, page by page. Each page is stored in a transaction of its own, so that a process that ends repeats one page at most.

@@ -27,13 +27,13 @@ package struct ImportService: Service {
         package init() {}
     }
 
-    let configuration: Configuration
-    let store: ImportStore
-    let client: ServerAPIClient
-    let logger: Logger
-    let heartbeat: @Sendable () -> LoopHeartbeat
-    let database: DatabaseUse
-    let lanes: ImportLanes
+    private let configuration: Configuration
+    private let store: ImportStore
+    private let client: ServerAPIClient
+    private let logger: Logger
+    private let heartbeat: @Sendable () -> LoopHeartbeat
+    private let database: DatabaseUse
+    private let lanes: ImportLanes
     private let exchange: Exchange?
 
     /// - Parameters:
@@ -64,9 +64,7 @@ package struct ImportService: Service {
     package func run() async throws {
         try await Exchange.withClient(configuration.exchange, orUsing: exchange) { await askChunks(through: $0) }
     }
-}
 
-extension ImportService {
     /// Chunks whose users become owners between two leases: those that wait for their events would keep the loop.
     private static var linksInARow: Int { 10 }
     /// Tokens that are set between two leases: more in a second than Apple answers.
@@ -74,7 +72,7 @@ extension ImportService {
 
     /// Leases chunks, and asks the items of each in a task of its own, until those in flight are released. Each lane has slots of its own: none
     /// delays another.
-    func askChunks(through exchange: Exchange) async {
+    private func askChunks(through exchange: Exchange) async {
         let heartbeat = heartbeat()
         defer { heartbeat.finish() }
         await withDiscardingTaskGroup { group in

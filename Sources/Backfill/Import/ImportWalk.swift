@@ -4,6 +4,7 @@ import Outbox
 import Postgres
 import ServerAPI
 import ServiceLifecycle
+import ServiceSupport
 
 /// Asks the items of one chunk, one after the other. Each answer is stored in a transaction of its own with the items that it settles, so that
 /// a process that ends repeats one request at most.
@@ -174,7 +175,7 @@ extension PostgresError {
 }
 
 /// What the result of a request about an item means. Pure: the walk acts on it.
-enum ImportStep: Sendable {
+private enum ImportStep: Sendable {
     case store(ServerAPIElements)
     /// Apple knows no such id in this environment.
     case unknown

@@ -83,7 +83,7 @@ struct ApplePlace: ParsableArguments {
 }
 
 /// The state of a call to Apple, as commands print it.
-struct AppleReport: Sendable {
+private struct AppleReport: Sendable {
     /// There is no such call.
     struct Unknown: Error, CustomStringConvertible {
         let call: Int64

@@ -83,7 +83,7 @@ struct SettingsInForce {
     init(_ reader: SettingsReader, _ scope: SettingsReader.Scope) throws(SettingsError) {
         let secrets = Set(Settings.secrets.map(\.name))
         for setting in scope.settings where !secrets.contains(setting.name) {
-            if let origin = try reader.origin(of: setting) { values[setting.name] = [origin.text] }
+            if let text = try reader.text(of: setting) { values[setting.name] = [text] }
         }
         if case .worker = scope {
             for root in try reader.required(Settings.extraRoots) {

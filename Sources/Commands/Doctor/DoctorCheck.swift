@@ -9,14 +9,14 @@ struct DoctorCheck: Sendable {
         case settings, database, roles, listeners, inbox, webhooks, apple, disk
     }
 
-    let group: Group
+    private let group: Group
     /// The subject of the finding when the check cannot be made.
-    let subject: String
+    private let subject: String
     /// Whether the check needs nothing but statements.
-    var asksDatabaseOnly = false
-    let run: @Sendable (DoctorContext) async throws -> [Finding]
+    private var asksDatabaseOnly = false
+    private let run: @Sendable (DoctorContext) async throws -> [Finding]
 
-    static let all = [
+    private static let all = [
         DoctorCheck(group: .settings, subject: "settings", run: settings),
         DoctorCheck(group: .settings, subject: "shared secrets", run: sharedSecrets),
         DoctorCheck(group: .settings, subject: "certificates", run: certificates),
@@ -53,7 +53,34 @@ struct DoctorCheck: Sendable {
         return FindingReport(findings: findings)
     }
 
-    func failed(_ error: any Error) -> (Group, Finding) {
+    /// The findings of the checks that only ask the database, for the console. Each has a transaction of its own, so that one that fails
+    /// prevents no other.
+    ///
+    /// - Parameter pool: connections of role `appstore_console`.
+    static func health(through pool: ConnectionPool, _ reader: SettingsReader) async -> [HealthFinding] {
+        var findings: [(Group, Finding)] = []
+        for check in all where check.asksDatabaseOnly {
+            do {
+                findings += try await pool.withTransaction { transaction in
+                    _ = try await transaction.pipeline(["SET TRANSACTION READ ONLY", "SET LOCAL ROLE appstore_viewer"])
+                    return try await check.run(DoctorContext(transaction, reader))
+                }.map { (check.group, $0) }
+            } catch {
+                findings.append(check.failed(error))
+            }
+        }
+        return findings.map { group, finding in
+            HealthFinding(
+                group: group.rawValue,
+                status: HealthFinding.Status(finding.status),
+                subject: finding.subject,
+                found: finding.found,
+                remedy: finding.remedy
+            )
+        }
+    }
+
+    private func failed(_ error: any Error) -> (Group, Finding) {
         let remedy = (error as? DoctorContext.NotConnected)?.remedy ?? "remove the cause, then run this again"
         return (group, .unknown(subject, "\(error)", remedy))
     }
@@ -153,35 +180,6 @@ extension Finding.Status {
             case .failure: 31
             }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
-    }
-}
-
-extension DoctorCheck {
-    /// The findings of the checks that only ask the database, for the console. Each has a transaction of its own, so that one that fails prevents
-    /// no other.
-    ///
-    /// - Parameter pool: connections of role `appstore_console`.
-    static func health(through pool: ConnectionPool, _ reader: SettingsReader) async -> [HealthFinding] {
-        var findings: [(Group, Finding)] = []
-        for check in all where check.asksDatabaseOnly {
-            do {
-                findings += try await pool.withTransaction { transaction in
-                    _ = try await transaction.pipeline(["SET TRANSACTION READ ONLY", "SET LOCAL ROLE appstore_viewer"])
-                    return try await check.run(DoctorContext(transaction, reader))
-                }.map { (check.group, $0) }
-            } catch {
-                findings.append(check.failed(error))
-            }
-        }
-        return findings.map { group, finding in
-            HealthFinding(
-                group: group.rawValue,
-                status: HealthFinding.Status(finding.status),
-                subject: finding.subject,
-                found: finding.found,
-                remedy: finding.remedy
-            )
-        }
     }
 }
 

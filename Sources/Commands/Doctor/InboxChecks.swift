@@ -118,17 +118,6 @@ extension DoctorCheck {
     }
 }
 
-extension Duration {
-    /// In the largest unit of which there are at least two.
-    var inWords: String {
-        let seconds = components.seconds
-        for (unit, length) in [("days", 86_400), ("hours", 3600), ("minutes", 60)] as [(String, Int64)] where seconds >= 2 * length {
-            return "\(seconds / length) \(unit)"
-        }
-        return "\(seconds) s"
-    }
-}
-
 /// Whether the certificates that sign are revoked. The threshold is that of the alert.
 extension DoctorCheck {
     @Sendable static func revocation(_ context: DoctorContext) async throws -> [Finding] {
@@ -173,7 +162,7 @@ extension DoctorCheck {
         let endpoints = try await context.query(.endpointList()).map(Endpoint.init)
         guard !endpoints.isEmpty else { return [.ok("endpoints", "none; your backend reads the feed, or is told nothing")] }
         // The console's process has no secrets.
-        return (context.transaction == nil ? [secret(context)] : []) + endpoints.flatMap(findings)
+        return (context.transaction == nil ? [secret(context)] : []) + endpoints.flatMap(findings(of:))
     }
 
     private static func secret(_ context: DoctorContext) -> Finding {
@@ -189,7 +178,7 @@ extension DoctorCheck {
         }
     }
 
-    private static func findings(_ endpoint: Endpoint) -> [Finding] {
+    private static func findings(of endpoint: Endpoint) -> [Finding] {
         let subject = "endpoint \(endpoint.name)"
         let show = "appstore-inbox endpoint show \(endpoint.name)"
         let resume = "appstore-inbox endpoint resume \(endpoint.name)"

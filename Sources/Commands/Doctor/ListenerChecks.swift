@@ -43,7 +43,7 @@ extension DoctorCheck {
             return .unknown(listener.name, "its address is wrong, or leaves the port to the operating system", "name the address")
         }
         do throws(HTTPProbe.NoAnswer) {
-            return judge(listener, address, try await HTTPProbe.send(.GET, target))
+            return judgeListener(listener, address, try await HTTPProbe.send(.GET, target))
         } catch  where error.isDenied {
             return .unknown(listener.name, "\(address): \(error)", "run this as a user who may open the socket, such as root")
         } catch {
@@ -55,7 +55,7 @@ extension DoctorCheck {
         }
     }
 
-    private static func judge(_ listener: Listener, _ address: ListenAddress, _ answer: HTTPProbe.Answer) -> Finding {
+    private static func judgeListener(_ listener: Listener, _ address: ListenAddress, _ answer: HTTPProbe.Answer) -> Finding {
         if answer.status == listener.status, answer.status == 200 || answer.reason != nil {
             return .ok(listener.name, "\(address) is ready")
         }

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Outbox
 import Postgres
 import ServerAPI
+import ServiceSupport
 import StrictJSON
 
 /// Asks Apple how it delivers the notifications of an app: those of the last hour, and a test that goes to the URL, into the inbox and through

@@ -61,9 +61,9 @@ extension DoctorCheck {
     }
 
     /// Bytes of a database from which on its settings matter.
-    static let largeDatabase: Int64 = 10_000_000_000
+    private static let largeDatabase: Int64 = 10_000_000_000
 
-    static func bytes(_ count: Int64) -> String {
+    private static func bytes(_ count: Int64) -> String {
         for (unit, size) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] where Double(count) >= size {
             return "\((Double(count) / size * 10).rounded() / 10) \(unit)"
         }

@@ -105,12 +105,12 @@ struct DeliveryAttempt: Sendable {
     let at: Timestamp
     let type: String?
     let position: Int64
-    let result: String
-    let status: Int32?
-    let milliseconds: Int32
+    private let result: String
+    private let status: Int32?
+    private let milliseconds: Int32
     /// The begin of what the receiver answered, which may be anything.
-    let answer: String?
-    let error: String?
+    private let answer: String?
+    private let error: String?
 
     init(_ row: Row) throws {
         at = Timestamp(try row.decode("at", as: PostgresTimestamp.self))

@@ -211,7 +211,7 @@ enum TestDelivery {
         var json: JSONObject { attempt?.json ?? ["result": .null, "error": .string(TestDelivery.silence)] }
     }
 
-    static let longestWait: Duration = .seconds(30)
+    private static let longestWait: Duration = .seconds(30)
     private static let pause: Duration = .milliseconds(200)
     private static let silence = """
         no worker has tried within 30 s: is one running, with the same webhook secret (journalctl -u appstore-inbox-worker), or does an earlier \
@@ -237,7 +237,7 @@ enum TestDelivery {
 }
 
 /// An endpoint to which nothing is delivered.
-struct PausedEndpoint: Error, CustomStringConvertible {
+private struct PausedEndpoint: Error, CustomStringConvertible {
     let endpoint: Endpoint
 
     var description: String { "\(endpoint.name) is \(endpoint.condition). Run appstore-inbox endpoint resume \(endpoint.name)" }

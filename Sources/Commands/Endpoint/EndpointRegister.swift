@@ -16,7 +16,11 @@ struct EndpointRegister: Sendable {
         }
     }
 
-    let connection: Connection
+    private let connection: Connection
+
+    init(connection: Connection) {
+        self.connection = connection
+    }
 
     /// Whether changes are told. Without the feed there is nothing to deliver.
     func isFeedOn() async throws -> Bool {
@@ -91,9 +95,7 @@ struct EndpointRegister: Sendable {
     func attempts(_ name: String, ofEntry id: UUID? = nil, most: Int) async throws -> [DeliveryAttempt] {
         try await connection.query(.endpointAttempts(name: name, id: id, most: Int64(most))).map(DeliveryAttempt.init)
     }
-}
 
-extension EndpointRegister {
     /// The entries that are delivered again; nil for no bound.
     struct Range: Sendable {
         let first: Int64?
@@ -136,13 +138,13 @@ extension EndpointRegister {
 
 /// A range of the feed that an endpoint gets again.
 struct Redelivery: Hashable, Sendable {
-    let number: Int64
+    private let number: Int64
     /// open, done, stopped, or aged: entries were gone before they were sent.
     let state: String
     /// Up to where it has come.
-    let position: Int64
-    let upto: Int64
-    let sent: Int64
+    private let position: Int64
+    private let upto: Int64
+    private let sent: Int64
 
     init(_ row: Row) throws {
         number = try row.decode("redelivery_id")

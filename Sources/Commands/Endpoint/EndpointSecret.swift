@@ -22,7 +22,7 @@ struct EndpointSecret: AsyncParsableCommand {
 }
 
 extension FoundMasters {
-    func printSecret(of endpoint: Endpoint, _ options: EndpointOptions) throws {
+    fileprivate func printSecret(of endpoint: Endpoint, _ options: EndpointOptions) throws {
         let secret = try secret(of: endpoint)
         if !options.json { LogOutput.standardError.write("the public key for ed25519 is \(secret.publicKey)\n") }
         options.print(
@@ -61,7 +61,7 @@ struct EndpointRotate: AsyncParsableCommand {
 
 extension SettingsReader {
     /// Where the units load the webhook secret from. The commands read it there, too, unless a setting names another place.
-    static let usualWebhookSecret = "/etc/appstore-inbox/webhook-secret"
+    private static let usualWebhookSecret = "/etc/appstore-inbox/webhook-secret"
 
     /// The texts from which an operator's command derives secrets; or why it may not read them, which is no mistake: the worker may.
     ///
@@ -102,7 +102,7 @@ enum FoundMasters: Sendable {
     case unreadable(String)
 
     /// How the message of a file ends that the user may not read.
-    static let denial = "permission denied"
+    fileprivate static let denial = "permission denied"
 
     /// The secret of an endpoint.
     ///

@@ -50,9 +50,7 @@ struct Explanation: Sendable {
         return recorded.map(JSONValue.object)
             + missing.map { ["kind": .string($0.kind.rawValue), "subject": .string($0.subject), "is_recorded": false] }
     }
-}
 
-extension Explanation {
     /// Reads it without changing anything; nil when there is no such event.
     ///
     /// - Parameter reader: nil when the role may not read bodies.
@@ -81,7 +79,7 @@ extension Explanation {
     }
 
     /// The members `if_run_now`, `request`, `verification` and `facts`, for a role that may not read the bodies of other events.
-    static func checks(_ event: InboxEvent, by reader: EventReader, in transaction: Transaction) async throws -> JSONObject {
+    private static func checks(_ event: InboxEvent, by reader: EventReader, in transaction: Transaction) async throws -> JSONObject {
         let body = ExplainedBody(event, by: reader)
         var document = body.members
         document["payloads"] = nil
@@ -89,6 +87,21 @@ extension Explanation {
             document["facts"] = .array(try await standings(of: facts, in: transaction, reader, readsOthers: false) + others(in: facts))
         }
         return document
+    }
+
+    /// Checks bodies for the console as `explain` does; nil where the settings of the worker cannot be used here.
+    static func bodyCheck(_ reader: SettingsReader, _ logger: Logger) -> BodyCheck? {
+        let events: EventReader
+        do throws(SettingsError) {
+            events = try VerificationSettings(reader).eventReader
+        } catch {
+            logger.notice("the console verifies no bodies: that needs the settings of the worker", metadata: ["error": "\(error)"])
+            return nil
+        }
+        return { event, transaction in
+            let revocations = try await RevocationRegister.revocations(transaction)
+            return try await checks(event, by: events.refusing(revocations), in: transaction)
+        }
     }
 
     /// By what the body says; else, when it is gone or does not pass, by the labels of its outcome.
@@ -190,27 +203,10 @@ extension Row {
         guard let date = try decode("signed_date", as: PostgresTimestamp?.self), let hash = try decode("hash", as: [UInt8]?.self) else {
             return nil
         }
-        return Version(signedDate: Timestamp(millisecondsSince1970: date.millisecondsSince1970), hash: hash)
+        return Version(signedDate: Timestamp(date), hash: hash)
     }
 
     private func instant(_ column: String) throws -> Timestamp {
-        Timestamp(millisecondsSince1970: try decode(column, as: PostgresTimestamp.self).millisecondsSince1970)
-    }
-}
-
-extension Explanation {
-    /// Checks bodies for the console as `explain` does; nil where the settings of the worker cannot be used here.
-    static func bodyCheck(_ reader: SettingsReader, _ logger: Logger) -> BodyCheck? {
-        let events: EventReader
-        do throws(SettingsError) {
-            events = try VerificationSettings(reader).eventReader
-        } catch {
-            logger.notice("the console verifies no bodies: that needs the settings of the worker", metadata: ["error": "\(error)"])
-            return nil
-        }
-        return { event, transaction in
-            let revocations = try await RevocationRegister.revocations(transaction)
-            return try await checks(event, by: events.refusing(revocations), in: transaction)
-        }
+        Timestamp(try decode(column, as: PostgresTimestamp.self))
     }
 }

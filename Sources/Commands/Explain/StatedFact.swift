@@ -23,9 +23,7 @@ struct StatedFact: Sendable {
         self.version = version
         self.members = members
     }
-}
 
-extension StatedFact {
     /// The facts of an event, in the order of the tables.
     static func all(in facts: EventFacts) -> [StatedFact] {
         let charges = facts.transaction.map { fact in

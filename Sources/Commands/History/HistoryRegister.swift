@@ -11,11 +11,16 @@ struct HistoryRegister: Sendable {
         let description = "no worker reads the history of such an app: it begins when a worker runs that has the app's key"
     }
 
-    let connection: Connection
-    /// Nil for any.
-    let app: String?
-    /// Nil for both.
-    let environment: String?
+    private let connection: Connection
+    private let app: String?
+    private let environment: String?
+
+    /// - Parameters:
+    ///   - app: nil for any.
+    ///   - environment: nil for both.
+    init(connection: Connection, app: String?, environment: String?) {
+        (self.connection, self.app, self.environment) = (connection, app, environment)
+    }
 
     /// By app and environment.
     func coverage() async throws -> [HistoryCoverage] {
@@ -65,18 +70,18 @@ struct HistoryCoverage: Sendable {
     let environment: String
     let mode: String
     /// Nil while no window was read.
-    let from: Timestamp?
-    let to: Timestamp
+    private let from: Timestamp?
+    private let to: Timestamp
     /// In seconds.
-    let age: Int64
+    private let age: Int64
     let since: Timestamp
     /// Nil while Apple has refused no start.
-    let edge: Timestamp?
-    let openWindows: Int64
+    private let edge: Timestamp?
+    private let openWindows: Int64
     /// How many records have each class.
-    let counts: [(class: String, records: Int64)]
+    private let counts: [(class: String, records: Int64)]
     /// Nil while nothing is confirmed.
-    let missedByBoth: Double?
+    private let missedByBoth: Double?
 
     init(_ row: Row) throws {
         bundleID = try row.decode("bundle_id")
@@ -113,21 +118,21 @@ struct HistoryCoverage: Sendable {
 
 /// A window of the history that is not complete.
 struct HistoryGap: Sendable {
-    let id: Int64
-    let bundleID: String
-    let environment: String
-    let kind: String
-    let start: Timestamp
-    let end: Timestamp
-    let why: String
+    private let id: Int64
+    private let bundleID: String
+    private let environment: String
+    private let kind: String
+    private let start: Timestamp
+    private let end: Timestamp
+    private let why: String
     /// Nil where it only waits.
-    let failingSince: Timestamp?
-    let failures: Int32
-    let restarts: Int32
-    let pages: Int32
-    let listed: Int32
-    let stored: Int32
-    let nextRun: Timestamp?
+    private let failingSince: Timestamp?
+    private let failures: Int32
+    private let restarts: Int32
+    private let pages: Int32
+    private let listed: Int32
+    private let stored: Int32
+    private let nextRun: Timestamp?
 
     init(_ row: Row) throws {
         id = try row.decode("window_id")

@@ -84,7 +84,7 @@ struct ImportNew: AsyncParsableCommand {
 }
 
 /// No line of a file could be imported.
-struct NothingToImport: Error, CustomStringConvertible {
+private struct NothingToImport: Error, CustomStringConvertible {
     let otherApps: Int
     let app: String
 

@@ -41,35 +41,35 @@ struct ImportRegister: Sendable {
 /// How far an import is.
 struct ImportProgress: Sendable {
     let id: Int32
-    let bundleID: String
-    let environment: String?
-    let depth: String
-    let fileName: String
+    private let bundleID: String
+    private let environment: String?
+    private let depth: String
+    private let fileName: String
     let state: String
-    let madeBy: String
-    let madeAt: Timestamp
-    let endedAt: Timestamp?
-    let items: Int64
+    private let madeBy: String
+    private let madeAt: Timestamp
+    private let endedAt: Timestamp?
+    private let items: Int64
     /// The greatest line of its items.
     let lastLine: Int
-    let repeated: Int32
-    let badLines: Int32
-    let found: Int32
-    let covered: Int32
-    let unknown: Int32
-    let failed: Int32
+    private let repeated: Int32
+    private let badLines: Int32
+    private let found: Int32
+    private let covered: Int32
+    private let unknown: Int32
+    private let failed: Int32
     /// Asked once more a day later.
-    let waiting: Int32
-    let remaining: Int64
-    let failingWith: String?
+    private let waiting: Int32
+    private let remaining: Int64
+    private let failingWith: String?
     /// Items a second.
-    let rate: Double?
+    private let rate: Double?
     /// Requests a second.
-    let allowance: Double?
-    let blockedUntil: Timestamp?
+    private let allowance: Double?
+    private let blockedUntil: Timestamp?
     /// In seconds.
-    let timeLeft: Int64?
-    let leastTime: Int64?
+    private let timeLeft: Int64?
+    private let leastTime: Int64?
 
     init(_ row: Row) throws {
         id = try row.decode("import_id")
@@ -102,7 +102,7 @@ struct ImportProgress: Sendable {
     var isRunning: Bool { state == "running" }
 
     /// Whole per cents, rounded down: 100 only at the end.
-    var percent: Int { items > 0 ? Int((items - remaining) * 100 / items) : 100 }
+    private var percent: Int { items > 0 ? Int((items - remaining) * 100 / items) : 100 }
 
     var json: JSONObject {
         [
@@ -150,13 +150,13 @@ extension Double {
 /// An item of an import that brought nothing, or no owner, or a line whose token was refused.
 struct ImportMiss: Sendable {
     let line: Int32
-    let id: String
-    let userID: String?
-    let environment: String?
-    let why: String
-    let asked: Int32
+    private let id: String
+    private let userID: String?
+    private let environment: String?
+    private let why: String
+    private let asked: Int32
     /// The token that was refused or is not set.
-    let token: UUID?
+    private let token: UUID?
 
     init(_ row: Row) throws {
         line = try row.decode("line")

@@ -128,12 +128,12 @@ extension ListenerLimits {
 
 extension IngestCommand {
     /// The listeners that have to be bound before the process is ready.
-    enum Listener: Hashable {
+    private enum Listener: Hashable {
         case notifications, admin, api
     }
 
     /// Tells the log and systemd that the process is ready.
-    static func announce(
+    private static func announce(
         _ settings: IngestSettings,
         _ ports: Readiness<Listener>.Ports,
         status: DaemonStatus,

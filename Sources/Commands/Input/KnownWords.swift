@@ -57,9 +57,7 @@ extension String {
         }
         return rows[left.count][right.count]
     }
-}
 
-extension String {
     /// Whether the text may hold a password although none belongs there, such as a connection string in the wrong setting.
     var mayHoldSecret: Bool {
         contains("@") || contains("=") || contains(";") || lowercased().contains("password") || contains("://") && !hasPrefix("http")
@@ -95,4 +93,9 @@ extension PostgresTimestamp {
                 + microseconds
         )
     }
+}
+
+extension Timestamp {
+    /// Rounded down to a millisecond.
+    init(_ timestamp: PostgresTimestamp) { self.init(millisecondsSince1970: timestamp.millisecondsSince1970) }
 }

@@ -49,9 +49,9 @@ struct ServiceLogHandler: LogHandler {
 /// The shape of a log line.
 struct LogStyle: Sendable, Equatable {
     /// One JSON object instead of text.
-    let isJSON: Bool
+    private let isJSON: Bool
     /// Whether a line begins with `<N>`, from which only the journal reads the priority.
-    let hasPriority: Bool
+    private let hasPriority: Bool
 
     /// The style for the setting `log-format`, where `auto` depends on whether standard error is the journal.
     init(format: LogSettings.Format, isJournal: Bool) {
@@ -91,7 +91,7 @@ struct LogStyle: Sendable, Equatable {
 
 extension Logger.Level {
     /// The severity of syslog(3) and sd-daemon(3).
-    var journalPriority: Int {
+    fileprivate var journalPriority: Int {
         switch self {
         case .trace, .debug: 7
         case .info: 6
@@ -186,9 +186,7 @@ extension Logger {
         for mistake in reader.misspeltVariables { logger.warning("\(mistake)") }
         return logger
     }
-}
 
-extension Logger {
     /// Writes the first line of a daemon's log: what runs, with which settings. It holds no secret.
     func starting(_ daemon: String, _ options: ConnectionOptions, _ settings: Logger.Metadata) {
         var all: Logger.Metadata = [

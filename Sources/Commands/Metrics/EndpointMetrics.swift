@@ -4,7 +4,7 @@ import ServiceSupport
 
 /// How far endpoints and named consumers of the feed are.
 struct EndpointStatistics: Statistics {
-    struct Endpoint: Sendable {
+    private struct Endpoint: Sendable {
         let name: String
         let state: String
         /// Entries after its position.
@@ -15,9 +15,9 @@ struct EndpointStatistics: Statistics {
         let givenUp: Int64
     }
 
-    let endpoints: [Endpoint]
+    private let endpoints: [Endpoint]
     /// Entries that each consumer has not taken.
-    let consumers: [(name: String, lag: Int64)]
+    private let consumers: [(name: String, lag: Int64)]
 
     /// For the role worker.
     static let statement = Statement.endpointReadStatistics()

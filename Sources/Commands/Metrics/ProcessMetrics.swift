@@ -33,7 +33,7 @@ extension MetricCatalogue {
 }
 
 /// What the kernel knows of this process; nil where it does not tell.
-enum ProcessUsage {
+private enum ProcessUsage {
     /// Seconds since 1970. The kernel counts from the boot of the machine.
     static var startTime: Double? {
         // After the name in parentheses: the 22nd field of proc(5)'s stat is the 20th.

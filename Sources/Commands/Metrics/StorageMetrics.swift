@@ -5,7 +5,7 @@ import ServiceSupport
 /// What the database takes and what it may run out of, as `appstore.storage_statistics()` gives it: for metrics and for `doctor`.
 struct StorageStatistics: Statistics {
     /// A table that is updated or deleted from without end. The numbers of rows are PostgreSQL's estimates.
-    struct Table: Sendable {
+    private struct Table: Sendable {
         let name: String
         let liveRows: Int64
         let deadRows: Int64
@@ -19,9 +19,9 @@ struct StorageStatistics: Statistics {
     let restBytes: Int64
     /// The partitions of each partitioned table.
     let partitions: [(parent: String, count: Int64)]
-    let tables: [Table]
+    private let tables: [Table]
     /// The log that each replication slot keeps.
-    let slots: [(name: String, bytes: Int64)]
+    private let slots: [(name: String, bytes: Int64)]
     /// The age of the database's oldest row that is not frozen, in transactions.
     let databaseAge: Int64
     /// The table of the schemas with the oldest such row.

@@ -5,6 +5,17 @@ import StrictJSON
 package enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// Whether nothing reads the pipe any more.
+    static var isClosed: Bool {
+        var descriptor = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        return poll(&descriptor, 1, 0) == 1 && Int32(descriptor.revents) & (POLLERR | POLLNVAL) != 0
+    }
+
+    /// Whether colours can be shown and are wanted (https://no-color.org).
+    static func showsColours(_ environment: [String: String]) -> Bool {
+        isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    }
+
     package static func write(_ text: String) { text.writeAll(to: STDOUT_FILENO) }
 }
 
@@ -79,9 +90,7 @@ extension String {
     ///
     /// A CR LF is one character: only when the CR is escaped, the LF is found.
     var onOneLineSafely: String { shownSafely.replacing("\n", with: "\\n") }
-}
 
-extension String {
     /// The text with every character escaped, as JSON would, that could move a terminal's cursor or turn the direction of reading: what is
     /// shown may have been written by an attacker. Newlines stay.
     ///
@@ -102,5 +111,27 @@ extension String {
     private static func escape(of unit: UInt16) -> String {
         let digits = String(unit, radix: 16)
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+}
+
+extension Duration {
+    /// In the largest unit of which there are at least two.
+    var inWords: String {
+        let seconds = components.seconds
+        for (unit, length) in [("days", 86_400), ("hours", 3600), ("minutes", 60)] as [(String, Int64)] where seconds >= 2 * length {
+            return "\(seconds / length) \(unit)"
+        }
+        return "\(seconds) s"
+    }
+}
+
+extension Int {
+    /// Seconds as `45 s`, `12 min`, `3 h`.
+    var asDuration: String {
+        switch self {
+        case ..<90: "\(self) s"
+        case ..<5400: "\((self + 30) / 60) min"
+        default: "\((self + 1800) / 3600) h"
+        }
     }
 }

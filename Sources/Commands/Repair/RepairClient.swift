@@ -23,10 +23,14 @@ struct RepairClient: Sendable {
         let error: String?
     }
 
-    let connection: Connection
-    let action: Action
-    /// For a discard: the reason of the outcomes.
-    let note: String?
+    private let connection: Connection
+    private let action: Action
+    private let note: String?
+
+    /// - Parameter note: for a discard the reason of the outcomes.
+    init(connection: Connection, action: Action, note: String?) {
+        (self.connection, self.action, self.note) = (connection, action, note)
+    }
 
     /// All events that meet the conditions.
     func count(_ filter: JSONObject) async throws -> RepairCount {

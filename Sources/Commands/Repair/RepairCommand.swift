@@ -46,7 +46,7 @@ struct RepairOptions: ParsableArguments {
     @OptionGroup(title: "Settings") var database: DatabaseOptions
     @OptionGroup(title: "Settings") var service: ServiceOptions
 
-    static let discussion = """
+    fileprivate static let discussion = """
         Needs a role that may repair, such as appstore_operator. Select events by number, or by conditions; an event must meet all of \
         them. It asks before more than 1,000; where standard input is no terminal, it needs --yes.
 
@@ -190,7 +190,7 @@ struct RepairConditions: ParsableArguments {
     }
 
     /// Whether a text is an instant of ISO 8601 with its offset. PostgreSQL would also take words such as yesterday.
-    static func isInstant(_ text: String) -> Bool { PostgresTimestamp(instant: text) != nil }
+    fileprivate static func isInstant(_ text: String) -> Bool { PostgresTimestamp(instant: text) != nil }
 
     var isEmpty: Bool {
         [result?.rawValue, reason, type, subtype, app, environment, from, before].allSatisfy { $0 == nil }

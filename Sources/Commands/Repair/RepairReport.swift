@@ -76,7 +76,7 @@ struct RepairReport: Sendable {
 }
 
 extension RepairClient.Action {
-    var participle: String {
+    fileprivate var participle: String {
         switch self {
         case .requeue: "requeued"
         case .discard: "discarded"
@@ -115,16 +115,5 @@ struct RepairProgress: Hashable, Sendable {
 
     var json: JSONObject {
         ["state": "running", "expected": .integer(expected), "repaired": .integer(repaired)]
-    }
-}
-
-extension Int {
-    /// Seconds as `45 s`, `12 min`, `3 h`.
-    var asDuration: String {
-        switch self {
-        case ..<90: "\(self) s"
-        case ..<5400: "\((self + 30) / 60) min"
-        default: "\((self + 1800) / 3600) h"
-        }
     }
 }

@@ -1,5 +1,6 @@
 import AppStore
 import Postgres
+import ServiceSupport
 
 /// Posts bodies concurrently, each until it has a final answer. When one runs out of time, no further body is started.
 struct Replay: Sendable {

@@ -171,7 +171,7 @@ struct FileBodies: ReplayBodies {
 }
 
 /// Reads a file line by line on threads that may block; trims the white space around each line.
-struct FileLines {
+private struct FileLines {
     struct Line {
         /// Counted from 1.
         let number: Int

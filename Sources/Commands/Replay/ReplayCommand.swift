@@ -79,7 +79,7 @@ struct ReplayCommand: AsyncParsableCommand {
 }
 
 /// Prints a replay: a line for each body and a summary.
-struct ReplayReport {
+private struct ReplayReport {
     let isJSON: Bool
     /// The file's name in the printed text.
     let file: String?

@@ -4,9 +4,9 @@ import FoundationEssentials
 /// A file with settings: a JSON object with a member for each, `{"listen": "127.0.0.1:8080", "apps": ["com.example.app"]}`, or a line for
 /// each, `APPSTORE_INBOX_LISTEN=127.0.0.1:8080`.
 struct ConfigurationFile {
-    let path: String
+    private let path: String
     /// The text of each setting, by the setting's name.
-    let values: [String: String]
+    private let values: [String: String]
     private let isJSON: Bool
 
     /// - Throws: ``SettingsError`` when the file cannot be read, has neither form or has something that is not a setting.
@@ -53,11 +53,11 @@ struct ConfigurationFile {
     }
 
     /// The name of a member, unless it may be a connection string in the wrong place.
-    static func shown(_ name: String) -> String {
+    private static func shown(_ name: String) -> String {
         name.allSatisfy { $0.isLetter || $0 == "-" || $0 == "_" } ? name : "a member, whose name is not shown,"
     }
 
-    static func meant(_ name: String, among names: some Sequence<String>) -> String {
+    private static func meant(_ name: String, among names: some Sequence<String>) -> String {
         name.nearest(among: names).map { ": did you mean \($0)?" } ?? ""
     }
 
@@ -95,14 +95,12 @@ struct ConfigurationFile {
             }
         }
     }
-}
 
-extension ConfigurationFile {
     /// Reads lines such as `APPSTORE_INBOX_LISTEN="127.0.0.1:8080"`, as a shell and systemd do where no value needs an escape. Of several
     /// lines for one setting the last one counts.
     ///
     /// - Throws: ``SettingsError`` that names each wrong line by its number. Values are not part of it.
-    static func variables(in text: String, _ path: String) throws(SettingsError) -> [String: String] {
+    private static func variables(in text: String, _ path: String) throws(SettingsError) -> [String: String] {
         let names = Dictionary(uniqueKeysWithValues: Settings.all.map { ($0.variable, $0.name) })
         var values: [String: String] = [:]
         var problems: [String] = []

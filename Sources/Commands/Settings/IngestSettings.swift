@@ -66,9 +66,7 @@ struct IngestSettings: Sendable {
         /// A standby that answers reads; nil for none.
         let standby: DatabaseSettings?
     }
-}
 
-extension IngestSettings {
     /// Settings that are valid by themselves and do not fit together.
     private static func contradictions(_ reader: SettingsReader, _ sockets: ListenSockets) -> [String] {
         let needed = (reader.isGiven(Settings.apiListen) || sockets[.api] != nil) && !reader.isGiven(Settings.apiDatabaseURL)
@@ -96,7 +94,7 @@ struct ListenSockets: Sendable {
         case notifications, admin, api
 
         /// The setting whose place the socket takes.
-        var setting: Setting<ListenAddress> {
+        fileprivate var setting: Setting<ListenAddress> {
             switch self {
             case .notifications: Settings.listen
             case .admin: Settings.adminListen

@@ -131,7 +131,7 @@ enum SettingValue {
     }
 
     /// The items between commas, without the spaces around them.
-    static func items(_ text: String) throws(InvalidSettingValue) -> [String] {
+    private static func items(_ text: String) throws(InvalidSettingValue) -> [String] {
         let items = text.split(separator: ",", omittingEmptySubsequences: false).map { item in
             String(item.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
         }
@@ -182,7 +182,7 @@ extension SettingValue {
         return text
     }
 
-    static let loopbacks: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
+    private static let loopbacks: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
     /// Paths, separated by commas.
     static func paths(_ text: String) throws(InvalidSettingValue) -> [String] {

@@ -196,7 +196,7 @@ enum Settings {
     )
 
     static let log = [logLevel.description, logFormat.description]
-    static let common = [shutdownTimeout.description] + log
+    private static let common = [shutdownTimeout.description] + log
     static let database = [databaseURL.description, databaseURLFile.description, prepared.description]
     static let api = [
         apiListen.description, apiDatabaseURL.description, apiDatabaseURLFile.description, apiStandbyURL.description,
@@ -267,7 +267,7 @@ extension Settings {
         parse: SettingValue.integer(in: 1...100)
     )
 
-    static let serverAPI = [
+    private static let serverAPI = [
         apiKeysDirectory.description, apiIssuers.description, apiProductionURL.description, apiSandboxURL.description,
         apiBudget.description, apiImportRequests.description,
     ]
@@ -320,7 +320,7 @@ extension Settings {
         parse: SettingValue.nonEmpty
     )
 
-    static let webhooks = [
+    private static let webhooks = [
         webhookSecret.description, webhookSecretFile.description, webhookHeadersDirectory.description, outboundNetworks.description,
         outboundProxy.description, outboundProxyFile.description,
     ]
@@ -390,7 +390,7 @@ extension Settings {
 
     /// The secrets, for both daemons: ingest compares them, the worker sends them to verifyReceipt.
     static let secrets = [sharedSecretsDirectory.description, sharedSecrets.description, sharedSecretsFile.description]
-    static let outbound = [verifyReceiptURL.description, verifyReceiptSandboxURL.description, outboundRoots.description]
+    private static let outbound = [verifyReceiptURL.description, verifyReceiptSandboxURL.description, outboundRoots.description]
 }
 
 /// The settings of the console.
@@ -447,7 +447,7 @@ extension Settings {
 
 extension SettingValue {
     /// `https://HOST[:PORT]`, as browsers write an origin: lower case, without a path.
-    static func httpsOrigin(_ text: String) throws(InvalidSettingValue) -> String {
+    fileprivate static func httpsOrigin(_ text: String) throws(InvalidSettingValue) -> String {
         let host = text.hasPrefix("https://") ? text.dropFirst("https://".count) : ""
         let isOrigin = host.utf8.allSatisfy { byte in
             switch byte {
@@ -464,7 +464,7 @@ extension SettingValue {
     }
 
     /// The name of a header field (RFC 9110, section 5.1).
-    static func fieldName(_ text: String) throws(InvalidSettingValue) -> String {
+    fileprivate static func fieldName(_ text: String) throws(InvalidSettingValue) -> String {
         let isName = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         guard !text.isEmpty, isName else { throw InvalidSettingValue(expectation: "must be the name of a header field") }
         return text.lowercased()

@@ -8,7 +8,7 @@ import ServerAPI
 /// The sources are swift-configuration providers. They are read one by one, so that an error can name the source of a wrong value.
 struct SettingsReader: Sendable {
     /// A text and its source.
-    struct Origin: Sendable {
+    private struct Origin: Sendable {
         let text: String
         /// The source, for messages: `--listen`, `APPSTORE_INBOX_LISTEN`, `listen in /etc/…`.
         let place: String
@@ -18,7 +18,7 @@ struct SettingsReader: Sendable {
     private let environment: EnvironmentVariablesProvider
     private let file: ConfigurationFile?
     /// The folder of systemd's credentials; nil when there are none.
-    let credentials: String?
+    private let credentials: String?
 
     /// Variables with this program's prefix that are not settings, sorted: a misspelt name silently leaves the default.
     let unknownVariables: [String]
@@ -104,8 +104,11 @@ struct SettingsReader: Sendable {
         guard problems.isEmpty else { throw SettingsError(problems) }
     }
 
-    /// The text of a setting and its source; nil when no source has one.
-    func origin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
+    /// The text of a setting; nil when no source has one.
+    func text(of setting: SettingDescription) throws(SettingsError) -> String? { try origin(of: setting)?.text }
+
+    /// The same with its source.
+    private func origin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
         if let file = Self.secretFiles[setting.name] { return try secretOrigin(of: setting, file: file) }
         return try plainOrigin(of: setting)
     }
@@ -126,7 +129,7 @@ struct SettingsReader: Sendable {
     )
 
     /// The text of a setting from a flag, the environment or the configuration file, else the default.
-    func plainOrigin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
+    private func plainOrigin(of setting: SettingDescription) throws(SettingsError) -> Origin? {
         if let text = try text(of: setting.name, in: flags) { return Origin(text: text, place: setting.flag) }
         if let text = try text(of: setting.variable, in: environment) { return Origin(text: text, place: setting.variable) }
         if let file, let text = try text(of: setting.name, in: file.provider) {
@@ -166,7 +169,7 @@ struct SettingsReader: Sendable {
     }
 
     /// The path of a secret's file, unless it may be the secret itself.
-    static func shown(_ path: String) -> String {
+    private static func shown(_ path: String) -> String {
         (path.hasPrefix("/") || path.hasPrefix(".")) && !path.mayHoldSecret ? path : "the file"
     }
 
@@ -332,7 +335,7 @@ extension SettingsReader {
         SettingsError(["\(one) and \(other) are both set: set only one"])
     }
 
-    static func names(in folder: String, of place: String, mayBeMissing: Bool = false) throws(SettingsError) -> [String] {
+    private static func names(in folder: String, of place: String, mayBeMissing: Bool = false) throws(SettingsError) -> [String] {
         do throws(ReadableFile.Unreadable) {
             return try ReadableFile.names(in: folder)
         } catch {

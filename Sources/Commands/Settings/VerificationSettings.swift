@@ -85,6 +85,11 @@ struct ExtraRoot: Hashable, Sendable {
     let path: String
     /// The environments for which it is trusted.
     let environments: Set<AppStoreEnvironment>
+
+    /// The file's certificates, for the environments that the setting names.
+    fileprivate func trusted() throws(RootFile.Unusable) -> [TrustedRoot] {
+        try RootFile(path: path).trusted(for: environments)
+    }
 }
 
 /// A file with root certificates: one in DER, or any number in PEM.
@@ -124,12 +129,5 @@ struct RootFile {
             }
         }
         return roots
-    }
-}
-
-extension ExtraRoot {
-    /// The file's certificates, for the environments that the setting names.
-    func trusted() throws(RootFile.Unusable) -> [TrustedRoot] {
-        try RootFile(path: path).trusted(for: environments)
     }
 }

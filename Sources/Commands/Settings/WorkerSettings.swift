@@ -98,7 +98,7 @@ struct ServerAPISettings: Sendable {
         importRequests = try reader.required(Settings.apiImportRequests)
     }
 
-    static func hosts(_ reader: SettingsReader) throws(SettingsError) -> ServerAPIHosts {
+    private static func hosts(_ reader: SettingsReader) throws(SettingsError) -> ServerAPIHosts {
         var hosts = ServerAPIHosts()
         hosts.production = try reader.required(Settings.apiProductionURL)
         hosts.sandbox = try reader.required(Settings.apiSandboxURL)
@@ -129,7 +129,7 @@ struct WebhookSettings: Sendable {
     }
 
     /// Files of headers that cannot be used.
-    static func problems(_ reader: SettingsReader) -> [String] {
+    fileprivate static func problems(_ reader: SettingsReader) -> [String] {
         do throws(SettingsError) {
             _ = try reader.webhookHeaders()
             return []
@@ -187,7 +187,7 @@ extension Settings {
 }
 
 /// A file with certificates that are trusted in addition to the system's for outbound TLS.
-enum OutboundRoot {
+private enum OutboundRoot {
     /// What keeps the file from being used; nil when it can be.
     static func problem(_ path: String) -> String? {
         do {

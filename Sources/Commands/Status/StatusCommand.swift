@@ -34,7 +34,7 @@ struct StatusCommand: AsyncParsableCommand {
 }
 
 /// The statistics of the inbox that metrics expose, and the settled events by result.
-struct InboxStatus {
+private struct InboxStatus {
     let statistics: InboxStatistics
     /// The exact number of settled events by result.
     let results: [(result: String, events: Int64)]

@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import Postgres
 import SQL
@@ -16,7 +15,7 @@ struct Tail {
 
     private static let page = 1000
     /// How many settled events are searched for the last ones that meet the filter.
-    static let searched = 10_000
+    private static let searched = 10_000
 
     /// - Throws: What makes the first connection fail, and any later error but those of a database that is away for a while.
     mutating func run() async throws {
@@ -133,14 +132,6 @@ extension Row {
     }
 }
 
-extension StandardOutput {
-    /// Whether nothing reads the pipe any more.
-    static var isClosed: Bool {
-        var descriptor = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-        return poll(&descriptor, 1, 0) == 1 && Int32(descriptor.revents) & (POLLERR | POLLNVAL) != 0
-    }
-}
-
 /// Which settled events a tail has shown, and from which instant on it must read again.
 ///
 /// Events become visible in the order of their commits, not of `settled_at`: a transaction that commits late adds events that lie before
@@ -159,7 +150,7 @@ struct TailWindow {
 
     /// Events of a transaction that commits later than this are missed: a worker's takes that long only where its COMMIT waits for a missing
     /// standby. Otherwise any long transaction of the cluster would make each poll read more and more.
-    static let longest: Duration = .seconds(60)
+    fileprivate static let longest: Duration = .seconds(60)
 
     /// All events that were settled earlier have been seen.
     private(set) var start: PostgresTimestamp

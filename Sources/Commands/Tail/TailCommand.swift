@@ -71,13 +71,6 @@ struct TailCommand: AsyncParsableCommand {
     }
 }
 
-extension StandardOutput {
-    /// Whether colours can be shown and are wanted (https://no-color.org).
-    static func showsColours(_ environment: [String: String]) -> Bool {
-        isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
-    }
-}
-
 /// The events that a tail shows: those that meet every given condition.
 struct TailFilter: ParsableArguments {
     @Option(help: ArgumentHelp("Events of this app.", valueName: "bundle-id")) var app: String?

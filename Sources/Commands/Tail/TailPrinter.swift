@@ -86,10 +86,10 @@ struct SettledEvent: Sendable {
     var isActive = false
 
     /// From the arrival of the event to its outcome.
-    var milliseconds: Int64 { settledAt.millisecondsSince1970 - receivedAt.millisecondsSince1970 }
+    fileprivate var milliseconds: Int64 { settledAt.millisecondsSince1970 - receivedAt.millisecondsSince1970 }
 
     /// Members are named as the columns.
-    var json: JSONObject {
+    fileprivate var json: JSONObject {
         [
             "event_id": .integer(key.eventID), "run": .integer(key.run), "received_at": .string("\(receivedAt)"),
             "settled_at": .string("\(Timestamp(settledAt))"), "milliseconds": .integer(milliseconds), "source": .string(source),
@@ -125,9 +125,4 @@ extension SettledEvent {
             isActive: try row.decode("is_active", as: Bool?.self) ?? false
         )
     }
-}
-
-extension Timestamp {
-    /// Rounded down to a millisecond.
-    init(_ timestamp: PostgresTimestamp) { self.init(millisecondsSince1970: timestamp.millisecondsSince1970) }
 }

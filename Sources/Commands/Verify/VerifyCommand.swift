@@ -154,7 +154,7 @@ struct VerifyInput {
 }
 
 /// Input that is nothing that Apple signs, in words for a person.
-struct UnknownForm {
+private struct UnknownForm {
     /// The reason in the report.
     static let reason = "unknown_form"
     /// Every form of input that can be verified.

@@ -86,9 +86,7 @@ struct VerifyReport {
     private static let noEnvironment =
         "names no environment, as what was signed before Apple named the environment: counts inside a notification, which names it; from a "
         + "client it is refused (environment_missing)"
-}
 
-extension VerifyReport {
     /// The report as text: the verdict in one line, the payloads below it, each once.
     var text: String {
         var heading = isValid ? "valid: \(json.word("kind") ?? "")" : "invalid: \(json.word("reason") ?? "")"

@@ -17,19 +17,19 @@ import ServiceSupport
 
 /// The services of a worker, and what they share.
 struct WorkerServices {
-    let settings: WorkerSettings
-    let parts: ReloadableWorker
+    private let settings: WorkerSettings
+    private let parts: ReloadableWorker
     /// For batches, and one for isolated events: these find a connection whatever the rest does, which has a share.
-    let pool: ConnectionPool
+    private let pool: ConnectionPool
     /// The share of everything else. Each holds a connection only while a statement or a short transaction runs.
-    let sharedPool: ConnectionPool
-    let registry: MetricRegistry
-    let logger: Logger
+    private let sharedPool: ConnectionPool
+    private let registry: MetricRegistry
+    private let logger: Logger
     /// Asks the App Store Server API, about the apps that have a key.
-    let client: ServerAPIClient
+    private let client: ServerAPIClient
     /// Supervises the loops. Its limit is longer than the longest step: a batch that runs again event by event. Waiting for the database is
     /// progress.
-    let monitor = LoopMonitor(limit: .seconds(180))
+    private let monitor = LoopMonitor(limit: .seconds(180))
 
     init(
         _ settings: WorkerSettings,
@@ -146,13 +146,11 @@ struct WorkerServices {
     private static var notificationTypes: Set<String> {
         Set(NotificationMatrix.subtypes.keys.map(\.rawValue)).union(NotificationTypeV1.documented.map(\.rawValue))
     }
-}
 
-extension WorkerServices {
     /// The service of the worker's admin listener; none when it is off.
     ///
     /// - Parameter announce: called when the address is bound.
-    func admin(
+    private func admin(
         _ collector: StatisticsCollector<InboxStatistics>,
         _ gate: SchemaGate,
         announce: @escaping @Sendable () -> Void
@@ -173,12 +171,10 @@ extension WorkerServices {
         }
         return [server]
     }
-}
 
-extension WorkerServices {
     /// The service that makes the calls which the ledger requests; counts their results in the registry. Without a key, it leases none that
     /// asks the App Store Server API.
-    func outbox() -> OutboxService {
+    private func outbox() -> OutboxService {
         var configuration = OutboxService.Configuration()
         configuration.exchange.extraRootPaths = settings.outboundRoots
         var addresses = VerifyReceiptAddresses()
@@ -200,11 +196,9 @@ extension WorkerServices {
             heartbeat: monitor.loop
         )
     }
-}
 
-extension WorkerServices {
     /// The service that reads Apple's notification history of the apps that have a key.
-    func history() -> HistoryService {
+    private func history() -> HistoryService {
         var configuration = HistoryService.Configuration()
         configuration.exchange.extraRootPaths = settings.outboundRoots
         return HistoryService(
@@ -216,21 +210,17 @@ extension WorkerServices {
             heartbeat: monitor.loop
         )
     }
-}
 
-extension WorkerServices {
     /// The service that asks Apple about the customers of imports, of the apps that have a key.
-    func imports() -> ImportService {
+    private func imports() -> ImportService {
         var configuration = ImportService.Configuration()
         configuration.exchange.extraRootPaths = settings.outboundRoots
         configuration.slots = settings.serverAPI.importRequests
         return ImportService(pool: sharedPool, client: client, configuration: configuration, logger: logger, heartbeat: monitor.loop)
     }
-}
 
-extension WorkerServices {
     /// The service that asks about contracts that look stale, of the apps that have a key.
-    func reconcile() -> ReconcileService {
+    private func reconcile() -> ReconcileService {
         var configuration = ReconcileService.Configuration()
         configuration.environments = settings.reconcile.mode.environments
         configuration.sample = settings.reconcile.sample
@@ -243,11 +233,9 @@ extension WorkerServices {
             heartbeat: monitor.loop
         )
     }
-}
 
-extension WorkerServices {
     /// The service that asks whether the certificates that sign are revoked, and makes the parts reject what revoked certificates signed.
-    func revocation() -> RevocationService {
+    private func revocation() -> RevocationService {
         RevocationService(
             pool: sharedPool,
             asks: settings.asksResponders,
@@ -258,11 +246,9 @@ extension WorkerServices {
             heartbeat: monitor.loop
         )
     }
-}
 
-extension WorkerServices {
     /// The service that delivers the feed to endpoints; counts its attempts in the registry.
-    func webhooks() -> WebhookService {
+    private func webhooks() -> WebhookService {
         var configuration = WebhookService.Configuration()
         configuration.networks = settings.webhooks.networks
         configuration.proxy = settings.webhooks.proxy

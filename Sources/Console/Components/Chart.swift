@@ -1,9 +1,9 @@
 /// One line of a chart.
-package struct ChartSeries: Sendable {
+struct ChartSeries: Sendable {
     let name: String
     let values: [Double]
 
-    package init(_ name: String, _ values: [Double]) {
+    init(_ name: String, _ values: [Double]) {
         (self.name, self.values) = (name, values)
     }
 }
@@ -13,7 +13,7 @@ package struct ChartSeries: Sendable {
 /// - Parameters:
 ///   - summary: what the lines show, in a sentence, for those who do not see them.
 ///   - labels: the name of each place, such as its minute.
-package func chart(title: String, summary text: String, series: [ChartSeries], labels: [String]) -> Markup {
+func chart(title: String, summary text: String, series: [ChartSeries], labels: [String]) -> Markup {
     let (width, height) = (640.0, 120.0)
     let highest = max(series.flatMap(\.values).max() ?? 0, 1)
     let step = labels.count > 1 ? width / Double(labels.count - 1) : width

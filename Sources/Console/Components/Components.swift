@@ -1,14 +1,14 @@
 import AppStore
 import FoundationEssentials
-package import Postgres
+import Postgres
 
 /// A column of a table.
-package struct Column: Sendable {
-    package enum Kind: Sendable { case text, number }
+struct Column: Sendable {
+    enum Kind: Sendable { case text, number }
     let title: String
     let kind: Kind
 
-    package init(_ title: String, _ kind: Kind = .text) {
+    init(_ title: String, _ kind: Kind = .text) {
         (self.title, self.kind) = (title, kind)
     }
 }
@@ -16,7 +16,7 @@ package struct Column: Sendable {
 /// A table with a caption, which scrolls by itself where the screen is narrow. The first column names the row.
 ///
 /// - Parameter empty: what is said instead of a table without rows.
-package func dataTable(caption text: String, columns: [Column], rows: [[Markup]], empty: String) -> Markup {
+func dataTable(caption text: String, columns: [Column], rows: [[Markup]], empty: String) -> Markup {
     guard !rows.isEmpty else { return p(.class("empty")) { empty } }
     return div(.class("scroll"), .tabindex(0), .role("region"), .ariaLabel(text)) {
         table {
@@ -36,7 +36,7 @@ package func dataTable(caption text: String, columns: [Column], rows: [[Markup]]
 private func style(_ column: Column) -> [Attribute] { column.kind == .number ? [.class("number")] : [] }
 
 /// Names with their values.
-package func definitions(_ items: [(name: String, value: Markup)]) -> Markup {
+func definitions(_ items: [(name: String, value: Markup)]) -> Markup {
     dl {
         items.map { item in
             div {
@@ -48,7 +48,7 @@ package func definitions(_ items: [(name: String, value: Markup)]) -> Markup {
 }
 
 /// How good a state is. It is told by a sign and a word, and by colour besides.
-package enum Condition: String, Sendable {
+enum Condition: String, Sendable {
     case good, warning, bad, neutral
 
     fileprivate var sign: String {
@@ -62,7 +62,7 @@ package enum Condition: String, Sendable {
 }
 
 /// A state in a word.
-package func badge(_ condition: Condition, _ word: String) -> Markup {
+func badge(_ condition: Condition, _ word: String) -> Markup {
     span(.class("badge \(condition.rawValue)")) {
         span(.ariaHidden) { condition.sign }
         " \(word)"
@@ -70,13 +70,13 @@ package func badge(_ condition: Condition, _ word: String) -> Markup {
 }
 
 /// An id or another text that must be read letter by letter; its direction changes nothing around it.
-package func identifier(_ text: String?) -> Markup {
+func identifier(_ text: String?) -> Markup {
     guard let text else { return .text("–") }
     return code { bdi { text } }
 }
 
 /// Links to the pages before and after this one; nothing where there is neither.
-package func pager(newer: ConsoleURL?, older: ConsoleURL?) -> Markup {
+func pager(newer: ConsoleURL?, older: ConsoleURL?) -> Markup {
     guard newer != nil || older != nil else { return .empty }
     return nav(.class("pager"), .ariaLabel("Pages")) {
         newer.map { a(.href($0), .data("key", "p")) { "‹ newer" } }
@@ -85,19 +85,19 @@ package func pager(newer: ConsoleURL?, older: ConsoleURL?) -> Markup {
 }
 
 /// A count that was not followed beyond a limit: "10,000+".
-package func counted(_ count: Int64, cap: Int64 = 10_000) -> String {
+func counted(_ count: Int64, cap: Int64 = 10_000) -> String {
     grouped(min(count, cap)) + (count >= cap ? "+" : "")
 }
 
 /// A whole number with commas between thousands.
-package func grouped(_ number: Int64) -> String {
+func grouped(_ number: Int64) -> String {
     var digits = Array("\(number.magnitude)")
     for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
     return (number < 0 ? "−" : "") + String(digits)
 }
 
 /// A form that does something. Its button stands at its end.
-package func actionForm(
+func actionForm(
     _ url: ConsoleURL,
     button word: String,
     isDangerous: Bool = false,
@@ -110,7 +110,7 @@ package func actionForm(
 }
 
 /// A labelled line of text.
-package func textField(name: String, label text: String, value: String? = nil, isRequired: Bool = false, maximum: Int = 500) -> Markup {
+func textField(name: String, label text: String, value: String? = nil, isRequired: Bool = false, maximum: Int = 500) -> Markup {
     label(.class("field")) {
         span { text }
         input(
@@ -121,10 +121,10 @@ package func textField(name: String, label text: String, value: String? = nil, i
 }
 
 /// A value that the form brings back unseen.
-package func hiddenField(name: String, value: String) -> Markup { input(.type(.hidden), .name(name), .value(value)) }
+func hiddenField(name: String, value: String) -> Markup { input(.type(.hidden), .name(name), .value(value)) }
 
 /// A choice of several values.
-package func choiceField(name: String, label text: String, choices: [(value: String, title: String)], chosen: String? = nil) -> Markup {
+func choiceField(name: String, label text: String, choices: [(value: String, title: String)], chosen: String? = nil) -> Markup {
     label(.class("field")) {
         span { text }
         select(.name(name)) {
@@ -138,7 +138,7 @@ package func choiceField(name: String, label text: String, choices: [(value: Str
 /// - Parameters:
 ///   - kept: items of the query that stay, such as the environment.
 ///   - hints: what can be typed, offered by the browser.
-package func searchForm(
+func searchForm(
     action: ConsoleURL,
     name: String,
     value: String?,
@@ -163,7 +163,7 @@ package func searchForm(
 }
 
 /// A price as Apple gives it, in thousandths of the currency's unit. Thousandths that are zero are left out.
-package func money(_ thousandths: Int64?, _ currency: String?) -> Markup {
+func money(_ thousandths: Int64?, _ currency: String?) -> Markup {
     guard let thousandths else { return .text("–") }
     let magnitude = thousandths.magnitude
     var fraction = String("\(magnitude % 1000 + 1000)".dropFirst())
@@ -176,7 +176,7 @@ package func money(_ thousandths: Int64?, _ currency: String?) -> Markup {
 }
 
 /// An instant in UTC; console.js shows it in the time of the browser and keeps UTC as its title.
-package func timeOf(_ instant: PostgresTimestamp?) -> Markup {
+func timeOf(_ instant: PostgresTimestamp?) -> Markup {
     guard let instant else { return .text("–") }
     let text = "\(Timestamp(millisecondsSince1970: instant.millisecondsSince1970))"
     return time(.datetime(text)) { utcText(instant) + " UTC" }
@@ -188,7 +188,7 @@ func utcText(_ instant: PostgresTimestamp) -> String {
 }
 
 /// A time span in its two largest units: "2 d 8 h".
-package func gap(_ duration: Duration) -> String {
+func gap(_ duration: Duration) -> String {
     let seconds = duration.components.seconds
     let units: [(name: String, length: Int64)] = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)]
     guard let index = units.firstIndex(where: { seconds.magnitude >= $0.length.magnitude }) else {
@@ -200,7 +200,7 @@ package func gap(_ duration: Duration) -> String {
 }
 
 /// The time from one instant to another.
-package func gap(from start: PostgresTimestamp, to end: PostgresTimestamp) -> Duration {
+func gap(from start: PostgresTimestamp, to end: PostgresTimestamp) -> Duration {
     .microseconds(end.microsecondsSince2000 - start.microsecondsSince2000)
 }
 

@@ -1,20 +1,20 @@
 /// An address on the console: an absolute path on the same origin, and a query. No other address can be put into a link or a form.
-package struct ConsoleURL: Hashable, Sendable, CustomStringConvertible {
+struct ConsoleURL: Hashable, Sendable, CustomStringConvertible {
     private let path: String
     private var query = ""
     private var place = ""
 
     /// - Parameter segments: the segments of the path, which are encoded; none for the first page.
-    package init(_ segments: String...) {
+    init(_ segments: String...) {
         self.init(segments: segments)
     }
 
-    package init(segments: [String]) {
+    init(segments: [String]) {
         path = segments.isEmpty ? "/" : segments.map { "/" + Self.segment($0) }.joined()
     }
 
     /// The same address with an item at the end of its query; nil adds none.
-    package func with(_ name: String, _ value: String?) -> ConsoleURL {
+    func with(_ name: String, _ value: String?) -> ConsoleURL {
         guard let value else { return self }
         var copy = self
         copy.query += (query.isEmpty ? "?" : "&") + Self.encoded(name) + "=" + Self.encoded(value)
@@ -22,13 +22,13 @@ package struct ConsoleURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The same address with an element of the page.
-    package func fragment(_ id: String) -> ConsoleURL {
+    func fragment(_ id: String) -> ConsoleURL {
         var copy = self
         copy.place = "#" + Self.encoded(id)
         return copy
     }
 
-    package var description: String { path + query + place }
+    var description: String { path + query + place }
 
     /// Browsers resolve a segment of dots, also when it is encoded, so that it would lead to another page.
     private static func segment(_ text: String) -> String {

@@ -124,7 +124,7 @@ struct OverviewPage: ConsolePage {
 }
 
 /// How many events of the last day have a result.
-struct ResultCount {
+private struct ResultCount {
     let result: String
     let events: Int64
     let reason: String?
@@ -138,7 +138,7 @@ struct ResultCount {
 }
 
 /// What happened in a minute.
-struct Minute {
+private struct Minute {
     let at: PostgresTimestamp
     let arrived: Int64
     let settled: Int64

@@ -2,7 +2,7 @@ import HTTPServing
 import NIOCore
 
 /// Something that a person does by a form. POST only; origin, session, right and read-only mode are checked before it runs.
-package protocol ConsoleAction: Sendable {
+protocol ConsoleAction: Sendable {
     /// The path, with variable segments in braces: `/events/{event}/requeue`.
     var path: String { get }
     var area: ConsoleArea { get }
@@ -15,7 +15,7 @@ package protocol ConsoleAction: Sendable {
 }
 
 /// What an action needs of a person. The transaction takes the database role of the same meaning, so that the database checks it, too.
-package enum ConsoleRight: Sendable {
+enum ConsoleRight: Sendable {
     /// To repair and change.
     case operate
     /// To see the body of an event.
@@ -31,7 +31,7 @@ package enum ConsoleRight: Sendable {
 }
 
 /// What came of an action.
-package enum ActionAnswer: Sendable {
+enum ActionAnswer: Sendable {
     /// It is done: the browser goes to that page, which shows the words once.
     case done(ConsoleURL, String)
     /// Nothing is done: the person is asked, and the same form comes again with ``ActionForm/isConfirmed``.
@@ -41,27 +41,27 @@ package enum ActionAnswer: Sendable {
 }
 
 /// A question before something is done.
-package struct Confirmation: Sendable {
-    package let title: String
+struct Confirmation: Sendable {
+    let title: String
     /// The word of the button.
-    package let button: String
-    package let isDangerous: Bool
+    let button: String
+    let isDangerous: Bool
     /// How many rows the action is about; the form brings it back.
-    package let count: Int64?
+    let count: Int64?
     /// What will happen.
-    package let explanation: Markup
+    let explanation: Markup
     /// What the person has to fill in besides; the names of its fields are those that the action adds to a confirmation.
-    package var fields = Markup.empty
+    var fields = Markup.empty
 
-    package init(title: String, button: String, isDangerous: Bool = false, count: Int64? = nil, @MarkupBuilder explanation: () -> Markup) {
+    init(title: String, button: String, isDangerous: Bool = false, count: Int64? = nil, @MarkupBuilder explanation: () -> Markup) {
         (self.title, self.button, self.isDangerous, self.count, self.explanation) = (title, button, isDangerous, count, explanation())
     }
 }
 
 /// The fields of a form that was sent.
-package struct ActionForm: Sendable {
+struct ActionForm: Sendable {
     /// The variable segments of the path, decoded.
-    package let values: [String: String]
+    let values: [String: String]
     /// In the order of the form.
     let fields: [(name: String, value: String)]
 
@@ -92,7 +92,7 @@ package struct ActionForm: Sendable {
     }
 
     /// The value of a field without the spaces around it; nil where it is missing or empty.
-    package subscript(name: String) -> String? {
+    subscript(name: String) -> String? {
         guard let value = fields.first(where: { $0.name == name })?.value else { return nil }
         let trimmed = value.drop(while: \.isWhitespace)
         let end = trimmed.lastIndex { !$0.isWhitespace }
@@ -100,11 +100,11 @@ package struct ActionForm: Sendable {
     }
 
     /// The values of all fields of a name, such as checked boxes.
-    package func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
+    func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 
     /// - Parameter label: what the field is called on the page.
     /// - Throws: status 400 where it is missing or empty.
-    package func required(_ name: String, _ label: String) throws(ConsoleProblem) -> String {
+    func required(_ name: String, _ label: String) throws(ConsoleProblem) -> String {
         guard let value = self[name] else { throw .badRequest("\(label) is missing.") }
         return value
     }
@@ -112,7 +112,7 @@ package struct ActionForm: Sendable {
     /// The value with the spaces around it, which a name may have.
     ///
     /// - Throws: status 400 where it is missing or empty.
-    package func exact(_ name: String, _ label: String) throws(ConsoleProblem) -> String {
+    func exact(_ name: String, _ label: String) throws(ConsoleProblem) -> String {
         guard let value = fields.first(where: { $0.name == name })?.value, !value.isEmpty else { throw .badRequest("\(label) is missing.") }
         return value
     }
@@ -120,15 +120,15 @@ package struct ActionForm: Sendable {
     /// A variable segment that is a number.
     ///
     /// - Throws: status 404 where it is none.
-    package func number(_ name: String) throws(ConsoleProblem) -> Int64 {
+    func number(_ name: String) throws(ConsoleProblem) -> Int64 {
         try PageRequest(values: values, query: PageQuery()).number(name)
     }
 
     /// Whether the person has said yes to what the confirmation asked.
-    package var isConfirmed: Bool { self[Self.confirmedName] == "yes" }
+    var isConfirmed: Bool { self[Self.confirmedName] == "yes" }
 
     /// The same where the confirmation named a count: it counts only if what is there now differs from it by at most a tenth.
-    package func confirms(count: Int64) -> Bool {
+    func confirms(count: Int64) -> Bool {
         guard isConfirmed, let seen = self[Self.seenName].flatMap({ Int32($0) }).map(Int64.init) else { return false }
         return abs(count - seen) * 10 <= seen
     }

@@ -1,8 +1,8 @@
 import HTTPServing
-package import Postgres
+import Postgres
 
 /// A page of the console, or a file that a page offers. GET only: it runs in a READ ONLY transaction as `appstore_viewer`.
-package protocol ConsolePage: Sendable {
+protocol ConsolePage: Sendable {
     /// The path, with variable segments in braces: `/events/{event}`.
     var path: String { get }
     /// The entry of the navigation that it belongs to.
@@ -14,7 +14,7 @@ package protocol ConsolePage: Sendable {
 }
 
 /// The parts of the console, in the order of its navigation.
-package enum ConsoleArea: String, CaseIterable, Sendable {
+enum ConsoleArea: String, CaseIterable, Sendable {
     case overview, events, customers, attention, outgoing, repairs, reports, audit, health, sessions
 
     /// The address of its first page.
@@ -23,22 +23,22 @@ package enum ConsoleArea: String, CaseIterable, Sendable {
 }
 
 /// What a page is asked for.
-package struct PageRequest: Sendable {
+struct PageRequest: Sendable {
     /// The variable segments of the path, decoded.
-    package let values: [String: String]
-    package let query: PageQuery
+    let values: [String: String]
+    let query: PageQuery
 
     /// A variable segment that is a number.
     ///
     /// - Throws: status 404 where it is none.
-    package func number(_ name: String) throws(ConsoleProblem) -> Int64 {
+    func number(_ name: String) throws(ConsoleProblem) -> Int64 {
         guard let number = values[name].flatMap({ Int64($0) }), number >= 0 else { throw .notFound("There is no such page.") }
         return number
     }
 }
 
 /// What a page says.
-package enum PageAnswer: Sendable {
+enum PageAnswer: Sendable {
     case page(Page)
     /// A page that takes long, or connections of its own: it is made after the transaction of the request.
     case later(@Sendable () async -> Page)
@@ -47,44 +47,44 @@ package enum PageAnswer: Sendable {
 }
 
 /// The content of a page, without what all pages have.
-package struct Page: Sendable {
-    package let title: String
-    package let content: Markup
+struct Page: Sendable {
+    let title: String
+    let content: Markup
     /// How to ask for the same without the console.
-    package let elsewhere: Elsewhere
+    let elsewhere: Elsewhere
     /// After how many seconds a browser with script asks again; nil for never.
-    package let refreshSeconds: Int?
+    let refreshSeconds: Int?
 
-    package init(title: String, elsewhere: Elsewhere, refreshSeconds: Int? = nil, @MarkupBuilder content: () -> Markup) {
+    init(title: String, elsewhere: Elsewhere, refreshSeconds: Int? = nil, @MarkupBuilder content: () -> Markup) {
         (self.title, self.elsewhere, self.refreshSeconds, self.content) = (title, elsewhere, refreshSeconds, content())
     }
 }
 
 /// Who asks, for which environment, and the open transaction.
-package struct ConsoleContext: Sendable {
-    package let person: ConsolePerson
+struct ConsoleContext: Sendable {
+    let person: ConsolePerson
     /// Production or Sandbox, as chosen in the head of the page.
-    package let environment: String
+    let environment: String
     /// Whether the whole console is read-only.
-    package let isReadOnly: Bool
+    let isReadOnly: Bool
     /// Of a page: READ ONLY as `appstore_viewer`. Of an action: as the role of its right, with the person as actor. It is committed when the
     /// page or the action has answered.
-    package let transaction: Transaction
+    let transaction: Transaction
 
     /// Whether forms that change something are of use to the person.
-    package var mayAct: Bool { may(.operate) }
+    var mayAct: Bool { may(.operate) }
 
     /// Whether the person may use actions of a right.
-    package func may(_ right: ConsoleRight) -> Bool { !isReadOnly && person.has(right) }
+    func may(_ right: ConsoleRight) -> Bool { !isReadOnly && person.has(right) }
 
     /// An address that keeps the chosen environment.
-    package func url(_ segments: String...) -> ConsoleURL {
+    func url(_ segments: String...) -> ConsoleURL {
         ConsoleURL(segments: segments).with("environment", environment == "Production" ? nil : environment)
     }
 }
 
 /// The query of a request; of repeated items the first counts, and empty ones are as good as missing.
-package struct PageQuery: Sendable {
+struct PageQuery: Sendable {
     private let values: [String: String]
 
     /// An empty query.
@@ -98,7 +98,7 @@ package struct PageQuery: Sendable {
         values = Dictionary(fields.filter { !$0.value.isEmpty }.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
-    package subscript(name: String) -> String? { values[name] }
+    subscript(name: String) -> String? { values[name] }
 
     /// All items but the environment, which each page has, by their names.
     var items: [(name: String, value: String)] {
@@ -108,7 +108,7 @@ package struct PageQuery: Sendable {
     /// An item that is a whole number, such as a place in a list; nil where it is missing.
     ///
     /// - Throws: status 400 where it is no number.
-    package func int64(_ name: String) throws(ConsoleProblem) -> Int64? {
+    func int64(_ name: String) throws(ConsoleProblem) -> Int64? {
         guard let text = values[name] else { return nil }
         guard let number = Int64(text) else { throw .badRequest("\(name) must be a whole number.") }
         return number

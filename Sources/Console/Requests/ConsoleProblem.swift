@@ -1,21 +1,21 @@
 /// Why a request is not answered with what it asked for. The words are shown to the person.
-package struct ConsoleProblem: Error, Sendable {
+struct ConsoleProblem: Error, Sendable {
     let status: Int
     let title: String
     let detail: String
 
     /// Status 400: the address or the form is wrong.
-    package static func badRequest(_ detail: String) -> ConsoleProblem {
+    static func badRequest(_ detail: String) -> ConsoleProblem {
         ConsoleProblem(status: 400, title: "Not understood", detail: detail)
     }
     /// Status 403: the person may not do this.
-    package static func forbidden(_ detail: String) -> ConsoleProblem {
+    static func forbidden(_ detail: String) -> ConsoleProblem {
         ConsoleProblem(status: 403, title: "Not permitted", detail: detail)
     }
     /// Status 404: there is no such thing.
-    package static func notFound(_ detail: String) -> ConsoleProblem { ConsoleProblem(status: 404, title: "Not found", detail: detail) }
+    static func notFound(_ detail: String) -> ConsoleProblem { ConsoleProblem(status: 404, title: "Not found", detail: detail) }
     /// Status 409: the state of things does not permit it.
-    package static func conflict(_ detail: String) -> ConsoleProblem {
+    static func conflict(_ detail: String) -> ConsoleProblem {
         ConsoleProblem(status: 409, title: "Not possible now", detail: detail)
     }
 

@@ -1,4 +1,5 @@
 import Postgres
+import ServiceSupport
 
 /// The deliveries to one endpoint under one lease: what is read, in flight, and to be settled. It decides what to do next; its owner does it.
 ///
@@ -29,54 +30,54 @@ struct EndpointDeliveries: Sendable {
     }
 
     /// An entry in flight.
-    struct Flight: Sendable {
+    private struct Flight: Sendable {
         let entry: FeedEntry
         let isProbe: Bool
     }
 
-    var settings: EndpointSettings
-    var phase = Phase.serving
+    private(set) var settings: EndpointSettings
+    private(set) var phase = Phase.serving
     /// After this, another process may have the lease.
     var leaseEnd: Instant
 
     /// What follows the endpoint's cursor.
-    var live: ReadCursor
+    private var live: ReadCursor
     /// The redelivery that was read.
-    var again: (id: Int64, cursor: ReadCursor)?
+    private var again: (id: Int64, cursor: ReadCursor)?
     /// Entries in memory that are not in flight, in the order of their positions, redeliveries last.
-    var waiting: [FeedEntry] = []
+    private var waiting: [FeedEntry] = []
     /// By position.
-    var inFlight: [Int64: Flight] = [:]
-    var bytes = 0
+    private var inFlight: [Int64: Flight] = [:]
+    private(set) var bytes = 0
 
-    var breaker: Breaker
-    var rate: RateLimit
+    private(set) var breaker: Breaker
+    private var rate: RateLimit
     /// The endpoint, or the proxy, has asked to wait.
-    var blockedUntil: Instant?
+    private var blockedUntil: Instant?
     /// The entry that was sent as the last probe.
-    var lastProbe: Int64?
-    var proxyBackoff = Backoff(base: .seconds(1), cap: .seconds(60), jitter: 0.2)
+    private var lastProbe: Int64?
+    private var proxyBackoff = Backoff(base: .seconds(1), cap: .seconds(60), jitter: 0.2)
 
-    var reports: [DeliveryReport] = []
-    var firstReportAt: Instant?
-    var lastSettledAt: Instant
-    var settledPosition: Int64
-    var disableBecause: String?
+    private var reports: [DeliveryReport] = []
+    private var firstReportAt: Instant?
+    private var lastSettledAt: Instant
+    private var settledPosition: Int64
+    private var disableBecause: String?
     /// Subjects of failed entries whose report is not settled, with the number of those. The database does not hold them yet.
-    var failing: [String: Int] = [:]
+    private var failing: [String: Int] = [:]
 
     /// Whether the database may have more.
-    var hasWork = true
-    var nextTakeAt: Instant
+    private var hasWork = true
+    private var nextTakeAt: Instant
     /// When a read brought something.
-    var lastBroughtAt: Instant
+    private var lastBroughtAt: Instant
     /// Whether a statement is in flight: there is one at a time.
-    var isAsking = false
+    private var isAsking = false
     /// The pauses after failures of the database; nothing is sent meanwhile.
-    var outage: Backoff
-    var databaseRetryAt: Instant?
+    private var outage: Backoff
+    private var databaseRetryAt: Instant?
 
-    let limits: Limits
+    private let limits: Limits
 
     /// Bounds that are the same for all endpoints.
     struct Limits: Sendable {
@@ -101,6 +102,9 @@ struct EndpointDeliveries: Sendable {
         outage = limits.outage
         (lastSettledAt, nextTakeAt, lastBroughtAt, settledPosition) = (now, now, now, lease.position)
     }
+
+    /// How far the feed was read; nil when the endpoint is no longer served.
+    var readThrough: Int64? { phase == .serving ? live.through : nil }
 
     // What happens meanwhile.
 
@@ -127,7 +131,7 @@ struct EndpointDeliveries: Sendable {
         databaseRetryAt = now + outage.next(using: &generator)
     }
 
-    mutating func databaseWorks() {
+    private mutating func databaseWorks() {
         databaseRetryAt = nil
         outage.reset()
     }
@@ -188,7 +192,7 @@ extension EndpointDeliveries {
     private static let longestAhead = 8
 
     /// Reads at most one window ahead of what can be sent: entries that wait for another one of their subject do not keep the others back.
-    func nextTake(at now: Instant) -> TakeRequest? {
+    private func nextTake(at now: Instant) -> TakeRequest? {
         guard hasWork, disableBecause == nil, now >= nextTakeAt, now >= blockedUntil ?? now else { return nil }
         let known = Set(live.known + (again?.cursor.known ?? []) + waiting.map(\.position) + inFlight.keys + reports.map(\.position))
         if let openUntil = breaker.openUntil {
@@ -302,7 +306,7 @@ extension [FeedEntry] {
 
 extension EndpointDeliveries {
     /// Puts the next entry that may be sent in flight.
-    mutating func nextToSend(at now: Instant) -> FeedEntry? {
+    private mutating func nextToSend(at now: Instant) -> FeedEntry? {
         guard disableBecause == nil, now >= blockedUntil ?? now else { return nil }
         if let nextAt = rate.nextAt, now < nextAt { return nil }
         guard inFlight.count < settings.window, let index = sendableIndex else { return nil }
@@ -332,12 +336,12 @@ extension EndpointDeliveries {
     }
 
     /// Gives back what is in memory and not in flight: it is read again when it can be sent.
-    mutating func releaseWaiting() {
+    private mutating func releaseWaiting() {
         for entry in waiting { release(entry) }
         waiting = []
     }
 
-    mutating func release(_ entry: FeedEntry) {
+    private mutating func release(_ entry: FeedEntry) {
         bytes -= entry.body?.count ?? 0
         switch entry.kind {
         case .due: break
@@ -348,7 +352,7 @@ extension EndpointDeliveries {
     }
 
     /// Forgets an entry whose report says what becomes of it.
-    mutating func finish(_ entry: FeedEntry) {
+    private mutating func finish(_ entry: FeedEntry) {
         bytes -= entry.body?.count ?? 0
         switch entry.kind {
         case .due: break
@@ -472,7 +476,7 @@ extension EndpointDeliveries {
 
 extension DeliveryReport {
     /// What was wrong, in words.
-    var reason: String { error ?? status.map { "HTTP status \($0)" } ?? result.rawValue }
+    fileprivate var reason: String { error ?? status.map { "HTTP status \($0)" } ?? result.rawValue }
 
     fileprivate mutating func describe(_ outcome: DeliveryOutcome, after duration: Duration, keepsAnswer: Bool) {
         self.duration = duration
@@ -499,10 +503,10 @@ extension EndpointDeliveries {
     /// Why the endpoint is disabled. That ends the deliveries, so what is in flight is reported before.
     private var decision: String? { inFlight.isEmpty || phase != .serving ? disableBecause : nil }
 
-    var hasSomethingToSettle: Bool { nextSettleAt != nil }
+    private var hasSomethingToSettle: Bool { nextSettleAt != nil }
 
     /// When what there is to settle is settled; nil when there is nothing.
-    var nextSettleAt: Instant? {
+    private var nextSettleAt: Instant? {
         if decision != nil || reports.count >= limits.settleCount { return lastSettledAt }
         let soon = lastSettledAt + limits.settlePause
         if let firstReportAt { return isIdle ? soon : max(soon, firstReportAt + limits.settlePause) }
@@ -510,7 +514,7 @@ extension EndpointDeliveries {
         return live.position > settledPosition ? lastSettledAt + Self.cursorPause : nil
     }
 
-    func shouldSettle(at now: Instant) -> Bool { nextSettleAt.map { now >= $0 } ?? false }
+    private func shouldSettle(at now: Instant) -> Bool { nextSettleAt.map { now >= $0 } ?? false }
 
     func settlement(at now: Instant) -> DeliverySettlement {
         DeliverySettlement(
@@ -542,7 +546,7 @@ extension EndpointDeliveries {
         (settledPosition, lastSettledAt) = (settlement.position, now)
     }
 
-    mutating func report(_ report: DeliveryReport, at now: Instant) {
+    private mutating func report(_ report: DeliveryReport, at now: Instant) {
         firstReportAt = firstReportAt ?? now
         reports.append(report)
     }
@@ -550,11 +554,11 @@ extension EndpointDeliveries {
 
 extension DeliveryReport {
     /// Whether later entries of the subject must wait.
-    var holdsSubject: Bool { wait != nil && result != .held && redeliveryID == nil }
+    fileprivate var holdsSubject: Bool { wait != nil && result != .held && redeliveryID == nil }
 }
 
 extension FeedEntry {
-    func report(
+    fileprivate func report(
         _ result: DeliveryReport.Result,
         attempts: Int,
         wait: Duration? = nil,

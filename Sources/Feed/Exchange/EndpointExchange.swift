@@ -99,7 +99,7 @@ extension DeliveryRequest {
 }
 
 /// Opens connections to endpoints: to exactly the address that was judged, or through the egress proxy.
-struct EndpointConnector: Sendable {
+private struct EndpointConnector: Sendable {
     private let tls: NIOSSLContext
     let proxy: ProxyAddress?
     private let timeout: Duration
@@ -162,7 +162,7 @@ struct EndpointConnector: Sendable {
 }
 
 /// Asks an HTTP proxy for a connection to the endpoint (RFC 9110 §9.3.6), and removes itself when there is one.
-final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
+private final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 

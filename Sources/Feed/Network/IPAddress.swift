@@ -111,7 +111,7 @@ extension IPAddress {
     private static let offsets = (port: 2, v4: 4, v6: 8)
     private static let lengths = (v4: 16, v6: 28)
 
-    var storageLength: socklen_t { socklen_t(v4 == nil ? Self.lengths.v6 : Self.lengths.v4) }
+    fileprivate var storageLength: socklen_t { socklen_t(v4 == nil ? Self.lengths.v6 : Self.lengths.v4) }
 
     /// The address as the system's calls take it.
     func storage(port: UInt16) -> sockaddr_storage {

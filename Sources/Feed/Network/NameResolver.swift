@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import Postgres
+import ServiceSupport
 import Synchronization
 
 /// Resolves names on threads of their own, each name at most once every few seconds.
@@ -35,7 +36,7 @@ final class NameResolver: Sendable {
         }
         guard let promise else { return future }
         future.whenComplete { _ in self.entries.withLock { $0[host]?.isPending = false } }
-        do throws(PostgresError) {
+        do throws(ThreadError) {
             try DetachedThread.start(named: "resolver") { [lookUp] in promise.completeWith(Result { try lookUp(host) }) }
         } catch {
             promise.fail(error)

@@ -34,7 +34,7 @@ final class EndpointDispatcher: Sendable {
     var isReleased: Bool { released.load(ordering: .acquiring) }
 
     /// How far the feed was read; nil when the endpoint is no longer served.
-    var readThrough: Int64? { state.withLock { $0.phase == .serving ? $0.live.through : nil } }
+    var readThrough: Int64? { state.withLock(\.readThrough) }
 
     func polled(_ endpoint: WebhookStore.Polled, leaseEnd: ContinuousClock.Instant) {
         state.withLock { $0.polled(endpoint.settings, hasWork: endpoint.hasWork, leaseEnd: leaseEnd) }
@@ -170,7 +170,7 @@ extension DeliverySettlement {
 }
 
 /// The metrics of one endpoint. Its name is a label: an operator chose it, and there are few.
-struct WebhookMetrics: Sendable {
+private struct WebhookMetrics: Sendable {
     private let attempts: [DeliveryReport.Result: Counter]
     private let seconds: Timer
 
@@ -194,7 +194,7 @@ struct WebhookMetrics: Sendable {
 }
 
 /// Wakes one waiting task. A signal without a waiter is kept for the next one.
-final class Wakeup: Sendable {
+private final class Wakeup: Sendable {
     private struct State {
         var isSignalled = false
         var waiter: CheckedContinuation<Void, Never>?

@@ -98,7 +98,7 @@ extension WebhookService {
 }
 
 /// Leases endpoints, serves each in a task of its own, and polls for all of them with one statement.
-struct WebhookDispatcher: Sendable {
+private struct WebhookDispatcher: Sendable {
     let context: WebhookContext
     let exchange: EndpointExchange
     /// Whether it was reported that there is no master secret.

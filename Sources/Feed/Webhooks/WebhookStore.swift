@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Postgres
 import SQL
+import ServiceSupport
 
 /// Runs the statements of the webhooks. All but the first name the lease, and change nothing when another one has begun.
 struct WebhookStore: Sendable {

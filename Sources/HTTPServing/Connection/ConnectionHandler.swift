@@ -240,7 +240,7 @@ extension ChannelPipeline.SynchronousOperations {
 /// Calls a connection at its deadline.
 ///
 /// Moving the deadline to a later instant does not reschedule the timer: it fires early, and the connection checks its deadline again.
-final class ConnectionTimer: NIOScheduledCallbackHandler {
+private final class ConnectionTimer: NIOScheduledCallbackHandler {
     private var eventLoop: (any EventLoop)?
     private var action: (() -> Void)?
     private var scheduled: NIOScheduledCallback?

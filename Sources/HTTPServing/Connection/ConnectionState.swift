@@ -309,7 +309,7 @@ extension NIODeadline {
 /// What a client sent or did while its request was answered.
 ///
 /// The connection is not read during an answer: only what arrived in one read with the end of the request is buffered.
-struct BufferedInput {
+private struct BufferedInput {
     /// The most bytes of buffered bodies: as many as one read has.
     private static let maximumBytes = 64 * 1024
     /// The most parts: heads, body pieces and ends.

@@ -117,7 +117,7 @@ struct PathTemplate: Hashable, Sendable {
     }
 
     /// True when a path has the fixed segments, and text in place of each variable one.
-    func matches(_ path: String) -> Bool {
+    fileprivate func matches(_ path: String) -> Bool {
         encodedValues(in: path) != nil
     }
 

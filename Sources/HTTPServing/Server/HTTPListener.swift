@@ -181,7 +181,7 @@ package struct ListenerLimits: Sendable {
 ///
 /// After `ChannelShouldQuiesceEvent`, each connection ends when its request is answered; otherwise all are closed at once. The socket is closed once
 /// the accepted connections are registered: NIO would reset the others, and they would not receive the event.
-final class ConnectionAcceptor: ChannelInboundHandler, ChannelOutboundHandler {
+private final class ConnectionAcceptor: ChannelInboundHandler, ChannelOutboundHandler {
     typealias InboundIn = any Channel
     typealias OutboundIn = Never
 

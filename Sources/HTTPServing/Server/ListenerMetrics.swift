@@ -139,7 +139,7 @@ package final class CounterFamily: Sendable {
 enum LogKey {
     static let connectionError = "connection.error"
     static let listener = "listener"
-    static let refusedStatus = "refused.status"
-    static let refusedReason = "refused.reason"
-    static let refusedPath = "refused.path"
+    fileprivate static let refusedStatus = "refused.status"
+    fileprivate static let refusedReason = "refused.reason"
+    fileprivate static let refusedPath = "refused.path"
 }

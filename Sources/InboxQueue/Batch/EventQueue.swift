@@ -1,7 +1,7 @@
 import Foundation
 package import Logging
 package import Postgres
-import ServiceSupport
+package import ServiceSupport
 import Synchronization
 
 /// Takes events off the inbox in batches. A batch is one transaction: claim, prepare, merge, settle, commit. A crash before the commit leaves
@@ -22,13 +22,13 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
     package typealias Labels = @Sendable (Prepared) -> OutcomeLabels
     package typealias Configuration = QueueConfiguration
 
-    let pool: ConnectionPool
-    let configuration: QueueConfiguration
-    let metrics: QueueMetrics
-    let prepare: Prepare
-    let subjects: Subjects
-    let labels: Labels
-    let merge: Merge
+    private let pool: ConnectionPool
+    private let configuration: QueueConfiguration
+    private let metrics: QueueMetrics
+    private let prepare: Prepare
+    private let subjects: Subjects
+    private let labels: Labels
+    private let merge: Merge
     let logger: Logger
     let markers: CrashMarkers
     let cursor = ClaimCursor()
@@ -158,7 +158,7 @@ package final class EventQueue<Prepared: Sendable>: Sendable {
     /// Records events that were not committed for a reason that is no event's.
     ///
     /// - Parameter size: of their batch; 0 for an isolated event, which says nothing about batches.
-    func lost(_ events: [Int64], batchOf size: Int, _ error: any Error) {
+    private func lost(_ events: [Int64], batchOf size: Int, _ error: any Error) {
         if error is CancellationError { return }
         metrics.batchLost()
         if error.isDatabaseOutage { cursor.connectionWasLost() }
@@ -203,7 +203,7 @@ package struct QueueConfiguration: Sendable {
 }
 
 /// A transaction's events, from the claim to the commit.
-struct Batch: Sendable {
+private struct Batch: Sendable {
     enum Kind { case batch, single, isolated }
 
     let kind: Kind
@@ -245,7 +245,7 @@ struct Batch: Sendable {
 extension EventQueue {
     /// Commits a batch. One that conflicts with another transaction is repeated once, with what is due then: no event is the cause, and one by
     /// one they would take as many transactions.
-    func commitRepeating(_ batch: inout Batch, _ whenClaimed: @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport {
+    private func commitRepeating(_ batch: inout Batch, _ whenClaimed: @Sendable (_ isFull: Bool) -> Void) async throws -> BatchReport {
         do {
             return try await commit(&batch, whenClaimed)
         } catch  where batch.isToBeRepeated(after: error) {
@@ -272,7 +272,7 @@ extension EventQueue {
     }
 
     /// Commits what becomes of one event; the report is empty when another transaction holds it or it is no longer due.
-    func commit(_ batch: inout Batch, single event: Int64) async throws -> BatchReport {
+    private func commit(_ batch: inout Batch, single event: Int64) async throws -> BatchReport {
         let lane = batch.lane
         return try await commit(&batch) { transaction in
             try QueueStatements.events(await transaction.query(QueueStatements.claim(event, lane: lane)))
@@ -341,7 +341,7 @@ extension EventQueue {
         return plan
     }
 
-    func report(_ plan: SettlementPlan, of batch: Batch) -> BatchReport {
+    private func report(_ plan: SettlementPlan, of batch: Batch) -> BatchReport {
         let now = ContinuousClock.now
         metrics.committed(plan, after: now - batch.start, sinceClaim: now - batch.claimedAt)
         log(plan, sinceClaim: now - batch.claimedAt)
@@ -410,7 +410,7 @@ private final class Count: Sendable {
 
 extension EventQueue {
     /// Takes due events that no other transaction holds, beginning where the cursor says.
-    func claim(_ limit: Int, lane: QueueStatements.Lane, in transaction: Transaction) async throws -> [ClaimedEvent] {
+    private func claim(_ limit: Int, lane: QueueStatements.Lane, in transaction: Transaction) async throws -> [ClaimedEvent] {
         var start = cursor.next()
         if let look = start.look, start.position == .start {
             _ = try await run([QueueStatements.probe(look)], look, in: transaction)
@@ -456,7 +456,7 @@ extension EventQueue {
     /// Commits the events of a failed batch one by one, and isolates those that fail by themselves.
     ///
     /// - Throws: what the server lacks, when it lacks it for many events; no event has lost an attempt for that.
-    func commitSingly(of batch: Batch) async throws -> BatchReport {
+    private func commitSingly(of batch: Batch) async throws -> BatchReport {
         var report = BatchReport()
         report.isFull = true
         inFlight.failed(batch.singles.sorted(), in: batch.lane)
@@ -492,7 +492,7 @@ extension EventQueue {
     }
 
     /// Records that an event failed by itself, in a transaction of its own, and isolates it. Does nothing when another transaction holds it.
-    func recordFailure(of event: Int64, _ error: any Error, in batch: Batch) async throws -> BatchReport {
+    private func recordFailure(of event: Int64, _ error: any Error, in batch: Batch) async throws -> BatchReport {
         do {
             return try await record(event, in: batch) { plan(of: $0, after: error, in: batch) }
         } catch let refusal as PostgresError where mayBeOfEvent(refusal) {
@@ -535,7 +535,7 @@ extension EventQueue {
     }
 
     /// Whether an error may be about one event of a batch: not about the connection, a server that shuts down, or a stale plan.
-    func mayBeOfEvent(_ error: any Error) -> Bool {
+    private func mayBeOfEvent(_ error: any Error) -> Bool {
         if error is CancellationError { return false }
         guard let error = error as? PostgresError else { return true }
         // A value that cannot be sent or read is the event's.
@@ -556,7 +556,7 @@ extension Error {
     }
 
     /// Whether PostgreSQL, or `appstore.give_way`, ended the transaction because of another one.
-    var isConflict: Bool { state == .deadlockDetected || state == .serializationFailure }
+    fileprivate var isConflict: Bool { state == .deadlockDetected || state == .serializationFailure }
 
     /// Whether a statement took too long.
     fileprivate var isTimeout: Bool { state == .queryCanceled }

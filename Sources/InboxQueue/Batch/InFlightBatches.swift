@@ -1,4 +1,5 @@
 import Postgres
+import ServiceSupport
 import Synchronization
 
 /// What the batches of this process are merging, and which events of failed ones are being run one by one.

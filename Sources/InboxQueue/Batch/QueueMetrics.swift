@@ -67,7 +67,7 @@ package struct QueueMetrics: Sendable {
 }
 
 /// A counter for each notification type and result.
-struct OutcomeCounters: Sendable {
+private struct OutcomeCounters: Sendable {
     private struct Kind: Hashable {
         let type: String
         let result: Outcome.Result

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 import Postgres
+import ServiceSupport
 
 /// Which events of a batch are done and which wait for another attempt.
 struct SettlementPlan: Sendable {

@@ -1,5 +1,6 @@
 package import Postgres
 import SQL
+import ServiceSupport
 
 /// The statements of the queue, with their binds and their rows.
 enum QueueStatements {
@@ -188,7 +189,7 @@ package struct ClaimedEvent: Sendable {
     /// 1, and one more after each requeue.
     let run: Int32
     /// Since when each run has been blocked; nil when the last one was not, and before the event runs by itself.
-    var blockedSince: PostgresTimestamp?
+    fileprivate var blockedSince: PostgresTimestamp?
 
     /// An event whose body has not been read.
     init(eventID: Int64, claimedAt: PostgresTimestamp, attempts: Int, run: Int32) {

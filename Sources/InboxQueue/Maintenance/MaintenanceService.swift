@@ -3,6 +3,7 @@ package import Metrics
 package import Postgres
 import SQL
 import ServiceLifecycle
+import ServiceSupport
 
 /// Runs the maintenance tasks beside the live path: one task after the other, on one connection of the pool. Any number of workers may run
 /// it; locks in PostgreSQL let one of them take a step at a time, and one each of the tasks with a deadline.
@@ -159,7 +160,7 @@ struct MaintenanceSchedule {
 }
 
 /// What maintenance counts, by task.
-struct MaintenanceMetrics: Sendable {
+private struct MaintenanceMetrics: Sendable {
     private let steps: [MaintenanceTask: Counter]
     private let rows: [MaintenanceTask: Counter]
     private let failures: [MaintenanceTask: Counter]

@@ -1,5 +1,6 @@
 package import Postgres
 import SQL
+import ServiceSupport
 
 /// What is done beside the live path: partitions and ageing. Each step is one short transaction, and one that is interrupted has done
 /// nothing.

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import Postgres
+import ServiceSupport
 import Synchronization
 
 /// Ends the process when a computation makes no progress: it keeps one of Swift's few threads for ever, and with the last of them no timer fires
@@ -34,7 +35,7 @@ enum ComputeWatchdog {
         let rounds = Rounds()
         let maximum = max(1, Int(limit / Ticker.period))
         var action: Int?
-        do throws(PostgresError) {
+        do throws(ThreadError) {
             action = try Ticker.shared.add {
                 guard rounds.count(progress()) >= maximum else { return true }
                 logger.critical("a computation does not end, the process ends itself to be started again")

@@ -153,7 +153,7 @@ package struct VerificationMetrics: Sendable {
     }
 
     /// Measures the preparation of one event, without the database.
-    func measure<Value>(_ verification: () -> Value) -> Value {
+    fileprivate func measure<Value>(_ verification: () -> Value) -> Value {
         let start = ContinuousClock.now
         defer { duration.record(duration: .now - start) }
         return verification()

@@ -1,5 +1,5 @@
 package import Logging
-package import Postgres
+import Postgres
 import ServiceLifecycle
 package import ServiceSupport
 import Synchronization
@@ -185,9 +185,7 @@ package struct WorkerService: Service {
             // Cut short by a cancellation, which the loop looks at next.
         }
     }
-}
 
-extension WorkerService {
     /// What the search for lost batches remembers.
     private struct Recovery {
         /// Whether lost batches have not been looked for yet.

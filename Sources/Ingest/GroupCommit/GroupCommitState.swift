@@ -39,7 +39,7 @@ struct GroupCommitState {
     private(set) var waitingBytes = 0
     /// Start of each batch in flight, by the id of its first submission.
     private(set) var inFlight: [UInt64: Instant] = [:]
-    private(set) var lastConfirmed: Instant?
+    private var lastConfirmed: Instant?
 
     init(configuration: GroupCommitter.Configuration) {
         self.configuration = configuration

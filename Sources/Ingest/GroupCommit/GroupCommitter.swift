@@ -3,6 +3,7 @@ package import Metrics
 package import Postgres
 import SQL
 import ServiceLifecycle
+import ServiceSupport
 import Synchronization
 
 /// Group commit for the inbox: bodies that arrive at about the same time share one transaction. Each submission completes after its commit.
@@ -10,27 +11,27 @@ import Synchronization
 /// While the database is unavailable, submissions are refused at once until a probe succeeds. The committer retries nothing: the client does.
 package final class GroupCommitter: Service {
     /// Stores bodies in one transaction and returns their event ids in the same order.
-    package typealias Receive = @Sendable (_ bodies: [[UInt8]], _ source: String) async throws -> [Int64]
+    typealias Receive = @Sendable (_ bodies: [[UInt8]], _ source: String) async throws -> [Int64]
 
     /// Receives the result of a submission.
     package typealias Completion = @Sendable (Result<Int64, GroupCommitError>) -> Void
 
-    let configuration: Configuration
-    let receive: Receive
-    let logger: Logger
-    let metrics: GroupCommitMetrics
-    let ticker: Ticker
+    private let configuration: Configuration
+    private let receive: Receive
+    private let logger: Logger
+    private let metrics: GroupCommitMetrics
+    private let ticker: Ticker
     private let clock = ContinuousClock()
     private let waiters: Mutex<GroupCommitWaiters>
     private let backoff: Mutex<Backoff>
     private let latestID = Atomic<UInt64>(0)
     /// Whether a warning says that the database accepts no bodies.
-    let hasWarned = Atomic(false)
+    private let hasWarned = Atomic(false)
 
     /// Creates a group committer that commits only while `run()` runs.
     ///
     /// - Parameter ticker: Ends commits that take too long.
-    package init(
+    init(
         configuration: Configuration = Configuration(),
         logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory,
@@ -109,7 +110,7 @@ package final class GroupCommitter: Service {
     var isDraining: Bool { waiters.withLock { $0.state.isDraining } }
 
     /// Changes the state under the lock, then resumes the affected waiters.
-    func update(_ change: (inout GroupCommitWaiters, ContinuousClock.Instant) -> Void) {
+    private func update(_ change: (inout GroupCommitWaiters, ContinuousClock.Instant) -> Void) {
         let now = clock.now
         let wakeups = waiters.withLock { waiters in
             change(&waiters, now)
@@ -119,13 +120,13 @@ package final class GroupCommitter: Service {
     }
 
     /// When to probe the database after a failure.
-    func nextProbe() -> ContinuousClock.Instant {
+    private func nextProbe() -> ContinuousClock.Instant {
         var generator = SystemRandomNumberGenerator()
         return clock.now + backoff.withLock { $0.next(using: &generator) }
     }
 
     /// Resets the back-off after a successful commit.
-    func resetProbeDelay() {
+    private func resetProbeDelay() {
         backoff.withLock { $0.reset() }
     }
 }
@@ -251,7 +252,7 @@ extension GroupCommitter {
     private static let probeSource = "notification_v2"
 
     /// Stores a batch and completes its submissions.
-    func commit(_ batch: GroupCommitState.Batch) async {
+    private func commit(_ batch: GroupCommitState.Batch) async {
         do {
             let ids = try await metrics.measureCommit(events: batch.submissions.count) {
                 try await store(batch.submissions.map(\.body), source: batch.source, timeout: configuration.commitTimeout)
@@ -266,7 +267,7 @@ extension GroupCommitter {
     /// Probes the database with an empty batch.
     ///
     /// Only a commit, which proves that bodies can be stored, resets the delay between probes.
-    func probe() async {
+    private func probe() async {
         do {
             _ = try await store([], source: Self.probeSource, timeout: configuration.probeTimeout)
             var recovered = false
@@ -349,7 +350,7 @@ extension GroupCommitter {
 }
 
 /// The state of a group committer, and the continuations of the tasks that wait for it.
-struct GroupCommitWaiters {
+private struct GroupCommitWaiters {
     typealias Instant = ContinuousClock.Instant
 
     /// A waiter and its result, delivered after the lock is released.
@@ -441,7 +442,7 @@ struct GroupCommitWaiters {
 }
 
 /// The metrics of a group committer.
-struct GroupCommitMetrics: Sendable {
+private struct GroupCommitMetrics: Sendable {
     private let batchEvents: Recorder
     private let committed: Timer
     private let failed: Counter

@@ -203,7 +203,7 @@ extension IngestServer {
         }
 
         /// The limits of the first listener, by path. Notifications V2 may arrive under the path of V1.
-        var notificationLimits: ListenerLimits {
+        fileprivate var notificationLimits: ListenerLimits {
             var limits = limits
             limits.bodyBytesByPath[LegacyNotificationEndpoint.path] = max(limits.maximumBodyBytes, legacyBodyBytes)
             return limits

@@ -1,5 +1,6 @@
 package import Glibc
 import Postgres
+import ServiceSupport
 import Synchronization
 
 /// A child process whose output is read line by line.
@@ -41,10 +42,10 @@ package final class ChildProcess: Sendable {
         }
         let process = ChildProcess(command)
         let (reader, writer) = (pair[0], pair[1])
-        do throws(PostgresError) {
+        do throws(ThreadError) {
             try DetachedThread.start(named: "child-process") { process.run(reader: reader, writer: writer) }
         } catch {
-            throw ClusterError(.system, error.message)
+            throw ClusterError(.system, "\(error)")
         }
         return process
     }

@@ -1,6 +1,7 @@
 package import FoundationEssentials
 import Glibc
 import Postgres
+import ServiceSupport
 import Synchronization
 
 /// A PostgreSQL cluster in a temporary folder, which is stopped and removed when this process ends.

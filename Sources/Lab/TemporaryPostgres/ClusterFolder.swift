@@ -1,6 +1,7 @@
 package import FoundationEssentials
 import Glibc
 import Postgres
+import ServiceSupport
 
 /// Temporary folders that are removed when the process exits, and the removal of those of killed processes.
 package enum ClusterFolder {

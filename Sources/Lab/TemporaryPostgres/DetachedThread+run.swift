@@ -1,4 +1,4 @@
-import Postgres
+import ServiceSupport
 
 extension DetachedThread {
     /// Runs `body` on a new thread and returns when it has ended; on the calling thread when none can be started.

@@ -108,18 +108,18 @@ package final class Connection: Sendable {
         checkedAt.withLock { $0 = .now }
     }
 
-    func run(_ statements: [Statement], in token: TransactionToken?) async throws -> [Rows] {
+    fileprivate func run(_ statements: [Statement], in token: TransactionToken?) async throws -> [Rows] {
         guard !statements.isEmpty else { return [] }
         for statement in statements { try statement.validate() }
         return try await perform(.statements(statements, token))
     }
 
-    func finish(_ exchange: Exchange) async throws {
+    private func finish(_ exchange: Exchange) async throws {
         _ = try await perform(exchange)
     }
 
     /// Completed round trips; nil while one is in flight.
-    var exchanges: Int? {
+    fileprivate var exchanges: Int? {
         let completed = completed.load(ordering: .acquiring)
         return started.load(ordering: .acquiring) == completed ? completed : nil
     }
@@ -129,9 +129,7 @@ package final class Connection: Sendable {
         defer { completed.add(1, ordering: .releasing) }
         return try await requests.perform(exchange)
     }
-}
 
-extension Connection {
     /// Runs `body` in a transaction that is committed when it returns, and rolled back when it throws or its task was cancelled.
     ///
     /// BEGIN is sent with the first statement; a transaction without statements sends nothing.
@@ -168,8 +166,8 @@ extension Connection {
 ///
 /// After an error the server refuses further statements until the transaction ends.
 package struct Transaction: Sendable {
-    let connection: Connection
-    let token: TransactionToken
+    fileprivate let connection: Connection
+    fileprivate let token: TransactionToken
 
     /// Runs one statement and returns its rows.
     package func query(_ statement: Statement) async throws -> Rows {

@@ -17,7 +17,7 @@ package struct ConnectionOptions: Sendable {
     /// The first statement of each connection, such as session settings.
     package var opening: Statement?
 
-    let settings: [ConnectionSetting]
+    private let settings: [ConnectionSetting]
 
     /// Reads a URL (`postgresql://…`) or `key=value` pairs, as libpq does; it may list several hosts.
     ///
@@ -70,10 +70,10 @@ struct ConnectionSetting: Sendable {
     let keyword: String
     let value: String
 
-    var isSecret: Bool { keyword == "password" || keyword == "sslpassword" }
+    fileprivate var isSecret: Bool { keyword == "password" || keyword == "sslpassword" }
 
     /// Parses what libpq accepts, and refuses what it would misread. Errors contain no part of `conninfo`.
-    static func parse(_ conninfo: String) throws(PostgresError) -> [ConnectionSetting] {
+    fileprivate static func parse(_ conninfo: String) throws(PostgresError) -> [ConnectionSetting] {
         let isURL = ConnectionStringMistake.isURL(conninfo)
         guard !conninfo.utf8.contains(0) else { throw .connectionString("it contains a NUL character") }
         // libpq takes a space for a part of the password or the host.
@@ -107,14 +107,14 @@ extension PostgresError {
 }
 
 extension [ConnectionSetting] {
-    func value(of keyword: String) -> String? {
+    fileprivate func value(of keyword: String) -> String? {
         last { $0.keyword == keyword && !$0.value.isEmpty }?.value
     }
 }
 
 extension ConnectionSetting {
     /// Checks what libpq checks only when it connects: there a mistake looks like an unavailable server, and its message quotes the value.
-    func validate(inURL isURL: Bool) throws(PostgresError) {
+    private func validate(inURL isURL: Bool) throws(PostgresError) {
         guard !value.isEmpty else { return }
         let expectation: String? =
             switch keyword {
@@ -157,7 +157,7 @@ extension ConnectionSetting {
 
 /// What is wrong with a connection string, in words of this file: libpq quotes the string in its messages, and each part of it may be a part of
 /// a password.
-struct ConnectionStringMistake {
+private struct ConnectionStringMistake {
     let description: String
 
     /// Explains why libpq refuses `conninfo` with `message`.

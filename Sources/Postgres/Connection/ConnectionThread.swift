@@ -1,29 +1,36 @@
 import CLibPQ
 import Logging
+import ServiceSupport
 
 /// The body of a connection's thread: connects, then serves the request queue until it is closed or the connection is lost.
 struct ConnectionThread: ~Copyable {
-    let requests: RequestQueue
-    let options: ConnectionOptions
-    let logger: Logger
-    let connection: LibpqConnection
-    var prepared: PreparedStatements
-    var active: TransactionToken?
+    private let requests: RequestQueue
+    private let options: ConnectionOptions
+    private let logger: Logger
+    private let connection: LibpqConnection
+    private var prepared: PreparedStatements
+    private var active: TransactionToken?
     /// Whether the server may be committing: everything before the commit has been sent or answered.
-    var isCommitting = false
+    private var isCommitting = false
 
     /// Enough for every statement of a program. The limit keeps generated SQL from filling the server's memory.
     private static let planLimit = 256
 
     static func start(_ options: ConnectionOptions, requests: RequestQueue, logger: Logger) throws(PostgresError) {
-        try DetachedThread.start(named: "postgres") {
-            do throws(PostgresError) {
-                let end = try serve(options, requests: requests, logger: logger)
-                logger.debug("connection ended", metadata: [LogKey.reason: "\(end)"])
-                requests.end(end)
-            } catch {
-                requests.end(error)
-            }
+        do throws(ThreadError) {
+            try DetachedThread.start(named: "postgres") { run(options, requests: requests, logger: logger) }
+        } catch {
+            throw PostgresError(error)
+        }
+    }
+
+    private static func run(_ options: ConnectionOptions, requests: RequestQueue, logger: Logger) {
+        do throws(PostgresError) {
+            let end = try serve(options, requests: requests, logger: logger)
+            logger.debug("connection ended", metadata: [LogKey.reason: "\(end)"])
+            requests.end(end)
+        } catch {
+            requests.end(error)
         }
     }
 
@@ -104,7 +111,7 @@ extension Result<[Rows], any Error> {
 }
 
 extension ConnectionThread {
-    mutating func carryOut(_ request: Request) throws(ExchangeFailure) -> [Rows] {
+    private mutating func carryOut(_ request: Request) throws(ExchangeFailure) -> [Rows] {
         isCommitting = false
         switch request.exchange {
         case .statements(let statements, let token):
@@ -262,7 +269,7 @@ extension ConnectionThread {
     ///
     /// - Parameter observe: Called with the result of each of the caller's statements.
     /// - Throws: ``RoundTripFailure/refused(_:)`` with the error of the first statement that failed.
-    mutating func roundTrip(
+    private mutating func roundTrip(
         _ steps: [PipelineStep],
         _ request: Request,
         observe: (ResultHandle) -> Void = { _ in }
@@ -303,7 +310,7 @@ extension ConnectionThread {
     }
 
     /// Sends a script and reads all of its answers.
-    func roundTrip(script: String, _ request: Request) throws(RoundTripFailure) -> [Rows] {
+    private func roundTrip(script: String, _ request: Request) throws(RoundTripFailure) -> [Rows] {
         let deadline = ContinuousClock.now + options.statementDeadline
         var failure: PostgresError?
         do throws(PostgresError) {
@@ -412,7 +419,7 @@ extension ConnectionThread {
     ///
     /// A backend whose COMMIT waits for a synchronous standby does not notice that its client has disconnected, so it stays.
     /// Each replacement connection could add one more such backend, up to the server's connection limit.
-    func awaitCommitAnswer() {
+    private func awaitCommitAnswer() {
         let start = ContinuousClock.now
         var isReported = false
         do throws(PostgresError) {
@@ -446,8 +453,20 @@ extension ConnectionThread {
     }
 }
 
+/// Why a round trip failed.
+private enum RoundTripFailure: Error {
+    /// The server refused a statement; the connection is ready for the next one.
+    case refused(PostgresError)
+    /// The task was cancelled; an answer is still due on the connection.
+    case cancelled
+    /// The deadline passed; an answer is still due on the connection.
+    case deadlinePassed
+    /// The connection is lost.
+    case lost(PostgresError)
+}
+
 /// Why an exchange failed, and whether the connection is still usable.
-struct ExchangeFailure: Error {
+private struct ExchangeFailure: Error {
     let cause: any Error
     let endsConnection: Bool
     /// Whether the server still works on the exchange and was not asked to cancel it.

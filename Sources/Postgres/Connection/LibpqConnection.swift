@@ -1,6 +1,7 @@
 import CLibPQ
 import Glibc
 import Logging
+import ServiceSupport
 
 /// The owner of a `PGconn` in non-blocking pipeline mode. Confined to the connection's thread.
 struct LibpqConnection: ~Copyable {
@@ -89,20 +90,17 @@ struct LibpqConnection: ~Copyable {
     func requestCancel() throws(PostgresError) {
         guard let handle = PQgetCancel(connection) else { return }
         let request = CancelRequest(taking: handle)
-        try DetachedThread.start(named: "postgres-cancel") { request.send() }
+        do throws(ThreadError) {
+            try DetachedThread.start(named: "postgres-cancel") { request.send() }
+        } catch {
+            throw PostgresError(error)
+        }
     }
 
-    /// Passes `body` the raw connection, for the calls in extensions of this type.
-    func withConnection<T>(_ body: (OpaquePointer) throws(PostgresError) -> T) throws(PostgresError) -> T {
-        try body(connection)
-    }
-}
-
-extension LibpqConnection {
     /// Queues one step of a pipeline without blocking: libpq buffers what the socket does not accept.
     func send(_ step: PipelineStep) throws(PostgresError) {
         let statement = step.statement
-        let accepted = try withConnection { connection throws(PostgresError) in
+        let accepted =
             switch step.command {
             case .flush:
                 PQsendFlushRequest(connection)
@@ -120,14 +118,12 @@ extension LibpqConnection {
                     return PQsendQueryParams(connection, statement.sql, count, statement.binds.types, values, lengths, formats, 1)
                 }
             }
-        }
         guard accepted == 1 else { throw lost() }
     }
 
     /// Queues a text of many statements, in the simple protocol. Not allowed in pipeline mode.
     func send(script: String) throws(PostgresError) {
-        let accepted = try withConnection { connection throws(PostgresError) in PQsendQuery(connection, script) }
-        guard accepted == 1 else { throw lost() }
+        guard PQsendQuery(connection, script) == 1 else { throw lost() }
     }
 
     private static func withParameters(
@@ -147,7 +143,7 @@ extension LibpqConnection {
 }
 
 /// A null-terminated array of C strings that is freed with this object.
-final class CStringArray {
+private final class CStringArray {
     let pointers: [UnsafePointer<CChar>?]
 
     init(_ strings: [String]) {
@@ -162,7 +158,7 @@ final class CStringArray {
 /// Owner of one `PGcancel`.
 ///
 /// Unchecked: a `PGcancel` is a copy of the connection's data that libpq allows any thread to use; here one thread uses it once.
-final class CancelRequest: @unchecked Sendable {
+private final class CancelRequest: @unchecked Sendable {
     private let handle: OpaquePointer
 
     init(taking handle: OpaquePointer) {
@@ -209,7 +205,7 @@ final class NoticeCollector {
     }
 
     /// Registers this object with `connection`, which must not outlive it.
-    func listen(to connection: OpaquePointer) {
+    fileprivate func listen(to connection: OpaquePointer) {
         PQsetNoticeReceiver(
             connection,
             { context, result in

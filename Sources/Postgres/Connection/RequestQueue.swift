@@ -123,7 +123,7 @@ extension RequestQueue {
 
 /// The state of a request queue, as a value: each change returns what to do after the lock is released.
 struct RequestQueueState: Sendable {
-    enum Phase: Sendable {
+    private enum Phase: Sendable {
         /// Can transition to: open, closing, ended.
         case connecting(OpenHandler?)
         /// Can transition to: awaitingCommit, closing, ended.
@@ -139,14 +139,14 @@ struct RequestQueueState: Sendable {
     /// Called when the connection is open, or when connecting has failed.
     typealias OpenHandler = @Sendable (Result<Void, any Error>) -> Void
 
-    private(set) var phase: Phase = .connecting(nil)
+    private var phase: Phase = .connecting(nil)
     private var queue: [Request] = []
     private var endActions: [@Sendable () -> Void] = []
     /// The socket while it is open, for other threads to poll.
-    private(set) var socket: Int32?
+    fileprivate private(set) var socket: Int32?
     /// Whether no exchange is in flight and no transaction is open.
-    private(set) var isIdle = true
-    private(set) var isReusePrevented = false
+    fileprivate private(set) var isIdle = true
+    fileprivate private(set) var isReusePrevented = false
 
     /// Why requests are refused; nil while they are accepted.
     var refusal: PostgresError? {
@@ -239,13 +239,13 @@ struct RequestQueueState: Sendable {
         socket = nil
     }
 
-    struct Termination {
+    fileprivate struct Termination {
         var openHandler: OpenHandler?
         var requests: [Request]
         var actions: [@Sendable () -> Void]
     }
 
-    mutating func end(_ error: PostgresError) -> Termination {
+    fileprivate mutating func end(_ error: PostgresError) -> Termination {
         var termination = Termination(requests: queue, actions: endActions)
         if case .connecting(let openHandler) = phase { termination.openHandler = openHandler }
         phase = .ended(error)
@@ -313,16 +313,4 @@ enum Exchange: Sendable {
     var isInterruptible: Bool {
         if case .rollback = self { false } else { true }
     }
-}
-
-/// Why a round trip failed.
-enum RoundTripFailure: Error {
-    /// The server refused a statement; the connection is ready for the next one.
-    case refused(PostgresError)
-    /// The task was cancelled; an answer is still due on the connection.
-    case cancelled
-    /// The deadline passed; an answer is still due on the connection.
-    case deadlinePassed
-    /// The connection is lost.
-    case lost(PostgresError)
 }

@@ -1,4 +1,5 @@
 import CLibPQ
+import ServiceSupport
 
 /// An error of the server, of libpq, or of this module.
 ///
@@ -15,9 +16,9 @@ package struct PostgresError: Error, Sendable {
     package private(set) var constraint: String?
     /// The DETAIL of `insufficient_privilege`, which names the missing privilege, and of `dependent_objects_still_exist` and
     /// `feature_not_supported`, which name objects. Other DETAILs quote data and are dropped.
-    package internal(set) var refusal: String?
+    package private(set) var refusal: String?
     /// The HINT of the server, which says what to do. Descriptions leave it out.
-    package internal(set) var hint: String?
+    package private(set) var hint: String?
     /// Where in the SQL text the server saw the error, in characters from 1.
     package private(set) var position: Int?
     /// The name of the statement that failed.
@@ -39,6 +40,10 @@ package struct PostgresError: Error, Sendable {
         self.severity = severity
         self.constraint = constraint
         self.position = position
+    }
+
+    init(_ error: ThreadError) {
+        self.init(.connectionFailed, "\(error)")
     }
 
     /// The same error with another code, such as a lost connection while a COMMIT was in flight.
@@ -223,9 +228,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package var conditionClass: Substring { rawValue.prefix(2) }
 
     package var description: String { rawValue }
-}
 
-extension SQLState {
     package static let featureNotSupported = SQLState(rawValue: "0A000")
     package static let foreignKeyViolation = SQLState(rawValue: "23503")
     package static let uniqueViolation = SQLState(rawValue: "23505")

@@ -1,5 +1,6 @@
 package import Logging
 import ServiceLifecycle
+import ServiceSupport
 import Synchronization
 
 /// Leases connections to tasks, first come first served, and opens them on demand.
@@ -17,7 +18,7 @@ package final class ConnectionPool: Service {
     private let share: PoolShare
 
     var options: ConnectionOptions { connections.options }
-    var logger: Logger { connections.logger }
+    private var logger: Logger { connections.logger }
 
     package convenience init(options: ConnectionOptions, configuration: Configuration = Configuration(), logger: Logger) {
         self.init(options: options, configuration: configuration, logger: logger, ticker: .shared)
@@ -120,25 +121,21 @@ extension ConnectionPool {
             self.acquireTimeout = acquireTimeout
             self.idleTimeout = idleTimeout
         }
-    }
-}
 
-extension ConnectionPool.Configuration {
-    /// Checks a connection unless its last check is recent.
-    func check(_ connection: Connection) async throws {
-        guard let check, connection.isCheckDue(after: checkInterval) else { return }
-        do {
-            try await check(connection)
-        } catch let error as PostgresError {
-            throw error
-        } catch {
-            throw PostgresError(.connectionFailed, "\(error)")
+        /// Checks a connection unless its last check is recent.
+        fileprivate func check(_ connection: Connection) async throws {
+            guard let check, connection.isCheckDue(after: checkInterval) else { return }
+            do {
+                try await check(connection)
+            } catch let error as PostgresError {
+                throw error
+            } catch {
+                throw PostgresError(.connectionFailed, "\(error)")
+            }
+            connection.markChecked()
         }
-        connection.markChecked()
     }
-}
 
-extension ConnectionPool {
     /// Totals of a pool's connections since it was created.
     package struct Counts: Hashable, Sendable {
         /// Connections that were opened.
@@ -186,7 +183,7 @@ extension ConnectionPool {
 }
 
 /// The connections of a pool and of its shares: leases them first come first served, opens them on demand, and closes them.
-final class PooledConnections: Sendable {
+private final class PooledConnections: Sendable {
     let options: ConnectionOptions
     let logger: Logger
     private let configuration: ConnectionPool.Configuration
@@ -245,10 +242,15 @@ final class PooledConnections: Sendable {
         _ timeout: Duration
     ) async throws -> Connection {
         let cancellation = CancellationFlag()
-        let timer = try ticker.add {
-            // Also again: the deadline may pass before the task waits.
-            if ContinuousClock.now >= deadline { self.refuse(cancellation, self.timeoutError(share, timeout)) }
-            return true
+        let timer: Int
+        do throws(ThreadError) {
+            timer = try ticker.add {
+                // Also again: the deadline may pass before the task waits.
+                if ContinuousClock.now >= deadline { self.refuse(cancellation, self.timeoutError(share, timeout)) }
+                return true
+            }
+        } catch {
+            throw PostgresError(error)
         }
         defer { ticker.remove(timer) }
         return try await withTaskCancellationHandler {
@@ -283,7 +285,7 @@ final class PooledConnections: Sendable {
     private func meet(_ demand: State.Demand) {
         for _ in 0..<demand.openings { open() }
         guard let retryAt = demand.retryAt else { return }
-        do throws(PostgresError) {
+        do throws(ThreadError) {
             _ = try ticker.add { [weak self] in
                 guard ContinuousClock.now >= retryAt else { return true }
                 if let self { meet(state.withLock { $0.retry(at: .now) }) }

@@ -1,5 +1,5 @@
 package import Logging
-import ServiceSupport
+package import ServiceSupport
 
 /// The use of the database by one service, which logs once that it fails, and once that it works again. The pool reports an outage.
 package struct DatabaseUse: Sendable {

@@ -1,3 +1,5 @@
+import ServiceSupport
+
 /// Who leases connections of a pool: all its users, or those of a share, which have a limit of their own within that of the pool.
 struct PoolShare: Sendable {
     static let whole = PoolShare(index: 0)

@@ -25,7 +25,7 @@ package struct Rows: RandomAccessCollection, Sendable {
 }
 
 /// The names and positions of a result's columns; of equal names the first counts.
-final class Columns: Sendable {
+private final class Columns: Sendable {
     let names: [String]
     private let positions: [String: Int]
 
@@ -39,9 +39,9 @@ final class Columns: Sendable {
 
 /// One row of a result.
 package struct Row: Sendable {
-    let result: ResultHandle
-    let columns: Columns
-    let index: Int
+    fileprivate let result: ResultHandle
+    fileprivate let columns: Columns
+    fileprivate let index: Int
 
     /// The value of a column by its name.
     ///
@@ -93,22 +93,22 @@ final class ResultHandle: @unchecked Sendable {
         PQclear(result)
     }
 
-    var rowCount: Int { Int(PQntuples(result)) }
+    fileprivate var rowCount: Int { Int(PQntuples(result)) }
 
-    var columnCount: Int { Int(PQnfields(result)) }
+    fileprivate var columnCount: Int { Int(PQnfields(result)) }
 
     /// The server's tag of the completed command, such as `INSERT 0 3`.
     var commandTag: String { String(cString: PQcmdStatus(result)) }
 
     /// The number of affected rows; zero for commands without one.
-    var affectedRows: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
+    fileprivate var affectedRows: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 
-    func columnName(_ column: Int) -> String {
+    fileprivate func columnName(_ column: Int) -> String {
         PQfname(result, Int32(column)).map { String(cString: $0) } ?? ""
     }
 
     /// Lends one field; row and column must be in range.
-    func withField<T>(row: Int, column: Int, _ body: (Field) throws(PostgresError) -> T) throws(PostgresError) -> T {
+    fileprivate func withField<T>(row: Int, column: Int, _ body: (Field) throws(PostgresError) -> T) throws(PostgresError) -> T {
         let isNull = PQgetisnull(result, Int32(row), Int32(column)) == 1
         let count = Int(PQgetlength(result, Int32(row), Int32(column)))
         let bytes = isNull ? nil : UnsafeRawBufferPointer(start: PQgetvalue(result, Int32(row), Int32(column)), count: count)

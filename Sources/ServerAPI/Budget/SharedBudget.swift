@@ -66,7 +66,7 @@ package final class SharedBudget: APIBudget {
     private func failed(_ error: any Error) {
         if error is CancellationError, Task.isCancelled { return }
         let level: Logger.Level = outage.began() ? .warning : .debug
-        logger.log(level: level, "the budget of the App Store Server API cannot be used", metadata: [LogKey.error: "\(error)"])
+        logger.log(level: level, "the budget of the App Store Server API cannot be used", metadata: ["error": "\(error)"])
     }
 
     static func take(_ endpoint: ServerAPIEndpoint, _ lane: CallLane, _ urgency: ServerAPIClass, wanted: Int, share: Double) -> Statement {

@@ -39,7 +39,7 @@ struct ConsumptionAttempt: ServerAPIAttempt {
 }
 
 /// The payload of a call of kind `consumption`, as `appstore.decide_consumption` writes it.
-struct ConsumptionCall: Sendable {
+private struct ConsumptionCall: Sendable {
     /// The transaction that Apple asks about.
     let transactionID: String
     /// Version 1 is for purchases of the Advanced Commerce API.
@@ -69,7 +69,7 @@ struct ConsumptionCall: Sendable {
 
 extension ServerAPICallHandler {
     /// The kind of calls that answer Apple's consumption requests.
-    package static let consumptionKind = "consumption"
+    private static let consumptionKind = "consumption"
 
     /// Sends the answers to Apple's consumption requests that were decided.
     package static func consumption(_ client: ServerAPIClient, metrics: any MetricsFactory) -> ServerAPICallHandler {

@@ -6,9 +6,9 @@ import StrictJSON
 /// a page is in memory at a time, and a crash repeats one at most.
 struct InquiryAttempt: ServerAPIAttempt {
     /// The most pages of an answer, with 20 transactions each.
-    static let maximumPages: Int64 = 1000
+    private static let maximumPages: Int64 = 1000
     /// How often an answer is begun anew.
-    static let maximumRestarts: Int64 = 3
+    private static let maximumRestarts: Int64 = 3
     /// The attempts in a row with an answer that cannot be used.
     private static let maximumUnusable = 3
 
@@ -217,7 +217,7 @@ extension JSONValue {
 
 extension ServerAPIEndpoint {
     /// Whether its answer becomes events.
-    var isAnsweredWithTransactions: Bool {
+    fileprivate var isAnsweredWithTransactions: Bool {
         switch self {
         case .transactionInfo, .transactionHistory, .subscriptionStatuses, .refundHistory, .orderLookup, .appTransaction: true
         default: false
@@ -225,7 +225,7 @@ extension ServerAPIEndpoint {
     }
 
     /// Whether its answer has pages, each with the revision that the next one is asked for with.
-    var isPaged: Bool { self == .transactionHistory || self == .refundHistory }
+    fileprivate var isPaged: Bool { self == .transactionHistory || self == .refundHistory }
 
     /// The members of its answer that are told to people. None of them is signed.
     fileprivate var words: [String] {
@@ -245,7 +245,7 @@ extension ServerAPIEndpoint {
 
 extension ServerAPIAnswer {
     /// What people are told of an answer that is no event; empty for an answer without a body.
-    func words(of endpoint: ServerAPIEndpoint) -> JSONObject {
+    fileprivate func words(of endpoint: ServerAPIEndpoint) -> JSONObject {
         guard !endpoint.words.isEmpty else { return [:] }
         do {
             return JSONObject(

@@ -1,5 +1,6 @@
 package import Outbox
 import Postgres
+import ServiceSupport
 
 /// Makes the calls of some kinds that ask the App Store Server API, for the apps that have a key. The class of the requests is the call's
 /// priority.

@@ -151,7 +151,7 @@ struct TokenCache: Sendable {
     /// A token is replaced by a new one after this time, while it is still valid for a minute.
     static let renewal = Duration.seconds(480)
     /// `iat` is that much earlier, so that a clock ahead of Apple's makes no token of the future.
-    static let backdating = Duration.seconds(60)
+    private static let backdating = Duration.seconds(60)
     static let validity = Duration.seconds(540)
     private static let limit = 1000
 

@@ -18,10 +18,10 @@ package struct KeyCircuits: Sendable {
         /// Of the key: a reload may have replaced it under its name, and nothing is known of the new one.
         let fingerprint: String
         var refusals = 0
-        var refusedAt: Timestamp?
+        fileprivate var refusedAt: Timestamp?
         /// The first of these refusals.
-        var firstRefusedAt: Timestamp?
-        var goodAt: Timestamp?
+        fileprivate var firstRefusedAt: Timestamp?
+        fileprivate var goodAt: Timestamp?
         /// This machine's clock minus Apple's, at the latest answer with a date.
         var skew: Duration?
 
@@ -103,7 +103,7 @@ package struct KeyCircuits: Sendable {
 /// Why Apple answers 401, whose body is empty. The causes look alike; other answers tell them apart.
 package enum KeyRefusal: Hashable, Sendable {
     /// Seconds between this clock and Apple's that are no cause: tokens are dated back by a minute.
-    static let allowedSkew = 55.0
+    fileprivate static let allowedSkew = 55.0
 
     /// This machine's clock is that far ahead of Apple's; negative where it is behind.
     case clock(Duration)

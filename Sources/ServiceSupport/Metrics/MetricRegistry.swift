@@ -171,7 +171,7 @@ package struct MetricDescription: Hashable, Sendable {
 
 extension MetricDescription.Kind {
     /// The type's name after `# TYPE`.
-    var word: String {
+    fileprivate var word: String {
         switch self {
         case .counter: "counter"
         case .gauge: "gauge"
@@ -181,7 +181,7 @@ extension MetricDescription.Kind {
 }
 
 /// The labels of one series, sorted by name.
-struct Labels: Hashable, Sendable {
+private struct Labels: Hashable, Sendable {
     struct Label: Hashable, Sendable {
         let name: String
         let value: String
@@ -201,7 +201,7 @@ extension Labels: Comparable {
 }
 
 /// A sum that only grows.
-final class CounterCell: CounterHandler, Sendable {
+private final class CounterCell: CounterHandler, Sendable {
     private let sum = Atomic<Int64>(0)
 
     var value: Int64 { sum.load(ordering: .relaxed) }
@@ -218,7 +218,7 @@ final class CounterCell: CounterHandler, Sendable {
 }
 
 /// A value that goes up and down.
-final class GaugeCell: MeterHandler, RecorderHandler, Sendable {
+private final class GaugeCell: MeterHandler, RecorderHandler, Sendable {
     private let current = Mutex(0.0)
 
     var value: Double { current.withLock(\.self) }
@@ -249,7 +249,7 @@ final class GaugeCell: MeterHandler, RecorderHandler, Sendable {
 }
 
 /// Counts values by bucket, and their sum. The lock, held for nanoseconds, makes each reading consistent.
-final class HistogramCell: RecorderHandler, TimerHandler, Sendable {
+private final class HistogramCell: RecorderHandler, TimerHandler, Sendable {
     /// The recorded values.
     struct Values: Hashable, Sendable {
         /// Values in each bucket, not cumulative; the last bucket is for values above every bound.
@@ -303,18 +303,24 @@ package enum Exposition {
     package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// Appends the two lines before the series of a metric.
-    static func append(_ description: MetricDescription, to text: inout String) {
+    fileprivate static func append(_ description: MetricDescription, to text: inout String) {
         text += "# HELP \(description.name) \(escaped(description.help, quotes: false))\n"
         text += "# TYPE \(description.name) \(description.kind.word)\n"
     }
 
     /// Appends one sample.
-    static func append(_ name: String, _ labels: Labels, _ value: Double, to text: inout String) {
+    fileprivate static func append(_ name: String, _ labels: Labels, _ value: Double, to text: inout String) {
         append(name, labels, value, bound: nil, to: &text)
     }
 
     /// Appends the samples of a histogram: cumulative buckets, sum and count.
-    static func append(_ name: String, _ labels: Labels, _ values: HistogramCell.Values, bounds: [Double], to text: inout String) {
+    fileprivate static func append(
+        _ name: String,
+        _ labels: Labels,
+        _ values: HistogramCell.Values,
+        bounds: [Double],
+        to text: inout String
+    ) {
         var count: UInt64 = 0
         for (bound, values) in zip(bounds + [.infinity], values.counts) {
             count += values

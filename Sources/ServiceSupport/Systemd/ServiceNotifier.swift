@@ -76,7 +76,7 @@ package final class ServiceNotifier: Sendable {
 }
 
 /// The address of the datagram socket on which systemd listens for the state of a service (`NOTIFY_SOCKET`).
-struct NotifySocket: Sendable {
+private struct NotifySocket: Sendable {
     private let path: [UInt8]
 
     /// Accepts an absolute path, or an abstract name that begins with `@`.
@@ -130,7 +130,7 @@ struct NotifySocket: Sendable {
 /// A message to systemd could not be sent, or a socket of systemd cannot be used.
 package struct SystemdError: Error, CustomStringConvertible {
     /// The kind of failure.
-    struct Code: Hashable, Sendable {
+    fileprivate struct Code: Hashable, Sendable {
         private enum Kind { case unsupportedAddress, sendFailed, unusableSocket }
         private let kind: Kind
 
@@ -142,15 +142,15 @@ package struct SystemdError: Error, CustomStringConvertible {
         static let unusableSocket = Code(kind: .unusableSocket)
     }
 
-    let code: Code
+    fileprivate let code: Code
     let message: String
 
-    init(code: Code, message: String) {
+    fileprivate init(code: Code, message: String) {
         self.code = code
         self.message = message
     }
 
-    init(code: Code, systemCall: String, errorNumber: CInt) {
+    fileprivate init(code: Code, systemCall: String, errorNumber: CInt) {
         self.init(code: code, message: "\(systemCall): \(String(cString: strerror(errorNumber)))")
     }
 

@@ -105,6 +105,17 @@ struct InquiriesEndpoint: Sendable {
     }
 }
 
+/// Something to ask Apple, or to let Apple change; `appstore.request_apple` checks it.
+struct AppleRequest: Sendable {
+    let kind: String
+    let id: String
+    let details: JSONObject
+    /// Nil for that of the transaction, or the only app.
+    let bundleID: String?
+    /// Nil for that of a known transaction, or any.
+    let environment: AppStoreEnvironment?
+}
+
 extension JSONObject {
     /// Whether a call is settled, and each event of its answer.
     var isSettledCall: Bool {

@@ -55,9 +55,7 @@ struct FeedConsumer: Sendable {
             "lag": .integer(head - position), "movedAt": try .instant(row, "moved_at"),
         ]
     }
-}
 
-extension FeedConsumer {
     static let nameRule = "must have 1 to 63 lower-case letters, digits, and . _ - and begin with a letter."
 
     /// Whether a text may be the name of a consumer.

@@ -75,12 +75,12 @@ extension FeedPage {
 
 /// The parameters of the feed.
 extension RequestQuery {
-    static let ofFeed = ["after", "consumer", "environment", "limit", "types", "wait"]
+    fileprivate static let ofFeed = ["after", "consumer", "environment", "limit", "types", "wait"]
 
     /// What is asked of the feed, without its format.
     ///
     /// - Parameter lastEventID: the cursor with which a stream goes on; it precedes the query.
-    func feedQuestion(lastEventID: String?) throws(Problem) -> FeedQuestion {
+    fileprivate func feedQuestion(lastEventID: String?) throws(Problem) -> FeedQuestion {
         let name = lastEventID == nil ? "after" : "last-event-id"
         guard let cursor = FeedCursor(lastEventID ?? values["after"] ?? "begin") else {
             throw .invalidParameter(name, "\(name) \(FeedCursor.rule)")
@@ -124,7 +124,7 @@ extension RequestQuery {
     }
 
     /// How long the request may wait for entries.
-    func feedWait() throws(Problem) -> Duration {
+    fileprivate func feedWait() throws(Problem) -> Duration {
         guard let text = values["wait"] else { return .zero }
         guard let seconds = Int(canonical: text), (0...30).contains(seconds) else {
             throw .invalidParameter("wait", "wait must be a whole number of seconds from 0 to 30.")
@@ -134,7 +134,7 @@ extension RequestQuery {
 }
 
 /// The forms of the feed that a client can accept.
-enum FeedFormat: String, CaseIterable {
+private enum FeedFormat: String, CaseIterable {
     case json = "application/json"
     case cloudEvents = "application/cloudevents-batch+json"
     case eventStream = "text/event-stream"
@@ -149,7 +149,7 @@ enum FeedFormat: String, CaseIterable {
 }
 
 /// The feed as server-sent events: the entries after a cursor, and each new one as soon as it is told.
-struct FeedStream: Sendable {
+private struct FeedStream: Sendable {
     /// The longest pause between two pieces. A client that has closed the connection is noticed after it.
     private static let heartbeat: Duration = .seconds(15)
     private static let pieceBytes = 64 * 1024
@@ -192,7 +192,7 @@ extension FeedPage {
 }
 
 /// Reads of the feed that callers share. Those that wait for it wake up together, and most of them ask the same with the same key.
-final class SharedFeedReads: Sendable {
+private final class SharedFeedReads: Sendable {
     private struct Read: Hashable {
         let question: FeedQuestion
         let key: KeyScope

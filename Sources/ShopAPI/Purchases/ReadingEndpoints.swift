@@ -5,6 +5,7 @@ import Interpretation
 import NIOHTTP1
 import Postgres
 import SQL
+import ServiceSupport
 import StrictJSON
 import Synchronization
 
@@ -199,7 +200,7 @@ struct Entitlement: Sendable {
 }
 
 /// A contract in the ledger.
-struct Subscription: Sendable {
+private struct Subscription: Sendable {
     /// All members except originalTransactionId and environment.
     let json: JSONObject
 

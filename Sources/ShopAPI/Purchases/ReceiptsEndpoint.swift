@@ -105,12 +105,12 @@ struct ReceiptCharge: Hashable, Sendable {
     let transactionID: String
     let originalTransactionID: String
     let productID: String?
-    let owner: Owner
+    fileprivate let owner: Owner
     /// Whether the client may finish the transaction: it is in the ledger and has an owner.
     let mayFinish: Bool
 
     /// The owner, relative to the user who posted the receipt.
-    enum Owner: String {
+    fileprivate enum Owner: String {
         case you, another, nobody
     }
 

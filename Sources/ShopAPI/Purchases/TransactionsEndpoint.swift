@@ -2,6 +2,7 @@ import AppStore
 import HTTPServing
 import Interpretation
 import Postgres
+import ServiceSupport
 import StrictJSON
 
 /// `POST /v1/transactions` and `POST /v1/app-transactions`: stores a StoreKit transaction of a client, or that of the app's download, and answers

@@ -101,7 +101,7 @@ struct ShopRoutes: Sendable {
 }
 
 /// The routes without a key: health, and the API description.
-struct PublicEndpoints: Sendable {
+private struct PublicEndpoints: Sendable {
     let store: ShopStore
     let admission: Admission
 

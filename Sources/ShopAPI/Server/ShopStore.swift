@@ -5,6 +5,7 @@ import HTTPServing
 import Logging
 import Postgres
 import SQL
+import ServiceSupport
 import StrictJSON
 
 /// The statements of the routes. Each request is one statement, which the database refuses unless the key covers it.
@@ -159,7 +160,7 @@ struct ShopStore: Sendable {
     }
 
     /// - Parameter verb: the verb that the statement needs; nil for a statement without a key.
-    func rows<Value: Sendable>(
+    private func rows<Value: Sendable>(
         _ statement: Statement,
         for verb: Verb? = nil,
         read: (Rows) throws -> Value
@@ -342,17 +343,6 @@ extension ShopStore {
     }
 }
 
-/// Something to ask Apple, or to let Apple change; `appstore.request_apple` checks it.
-struct AppleRequest: Sendable {
-    let kind: String
-    let id: String
-    let details: JSONObject
-    /// Nil for that of the transaction, or the only app.
-    let bundleID: String?
-    /// Nil for that of a known transaction, or any.
-    let environment: AppStoreEnvironment?
-}
-
 /// The statements about calls to Apple.
 extension ShopStore {
     /// Writes a call for a worker, or finds the open one that asks the same.
@@ -419,7 +409,7 @@ extension PostgresTimestamp {
 }
 
 /// The keys of this module's log metadata.
-enum LogKey {
+private enum LogKey {
     static let error = "error"
     static let statement = "statement"
 }

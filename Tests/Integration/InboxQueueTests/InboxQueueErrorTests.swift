@@ -2,6 +2,7 @@ import InboxQueue
 import InboxTesting
 import Postgres
 import PostgresTesting
+import ServiceSupport
 import Synchronization
 import Testing
 

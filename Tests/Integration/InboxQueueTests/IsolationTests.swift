@@ -1,6 +1,7 @@
 import InboxTesting
 import Postgres
 import PostgresTesting
+import ServiceSupport
 import Synchronization
 import Testing
 

@@ -5,6 +5,7 @@ import Outbox
 import Postgres
 import PostgresTesting
 import ServiceLifecycle
+import ServiceSupport
 import Synchronization
 
 @testable import ServerAPI

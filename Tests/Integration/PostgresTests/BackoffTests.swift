@@ -1,5 +1,6 @@
 import Postgres
 import Randomness
+import ServiceSupport
 import Testing
 
 @Suite struct BackoffTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Postgres
+@testable import ServiceSupport
 
 @Suite struct PoolTests {
     @Test func `connections are reused, and never exceed the limit`() async throws {

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Postgres
+@testable import ServiceSupport
 
 struct TickerTests {
     @Test func `an action is called until it returns false or is removed`() async throws {

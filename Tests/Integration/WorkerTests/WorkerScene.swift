@@ -4,6 +4,7 @@ import InboxTesting
 import Interpretation
 import Postgres
 import PostgresTesting
+import ServiceSupport
 import SignedTesting
 
 /// A worker's queue on its own database: takes bodies, and returns outcomes and rows of the ledger.

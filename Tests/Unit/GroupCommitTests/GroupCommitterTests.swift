@@ -4,6 +4,7 @@ import Testing
 
 @testable import Ingest
 @testable import Postgres
+@testable import ServiceSupport
 
 @Suite(.timeLimit(.minutes(1)))
 struct GroupCommitterTests {

@@ -1,6 +1,7 @@
-import Console
 import NIOCore
 import Testing
+
+@testable import Console
 
 @Suite struct MarkupTests {
     private func text(_ markup: Markup) -> String {

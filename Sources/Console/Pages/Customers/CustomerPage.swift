@@ -185,7 +185,7 @@ extension String {
 }
 
 /// What happened to a customer, by two clocks: when it happened, and when it was learned.
-struct Timeline {
+private struct Timeline {
     let document: JSONObject
     let customer: Customer
 

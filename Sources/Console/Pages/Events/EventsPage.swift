@@ -314,7 +314,7 @@ extension Timestamp {
 }
 
 /// What can be done with events of a search.
-enum EventRepair: String, CaseIterable, Sendable {
+private enum EventRepair: String, CaseIterable, Sendable {
     case requeueSelected = "requeue-selected"
     case discardSelected = "discard-selected"
     case requeueAll = "requeue-all"

@@ -1,4 +1,5 @@
 import Postgres
+import ServiceSupport
 
 /// Posts to a local server over persistent connections. One thread does it, since the load generator shares the processors with the
 /// measured program.

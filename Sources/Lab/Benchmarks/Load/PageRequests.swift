@@ -1,5 +1,6 @@
 import Glibc
 import Postgres
+import ServiceSupport
 
 /// GET requests for one page of a local server, one after the other over one connection, from one thread.
 struct PageRequests: Sendable {

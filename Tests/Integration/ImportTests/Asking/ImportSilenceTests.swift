@@ -1,6 +1,7 @@
 import AppStore
 import Outbox
 import Postgres
+import ServiceSupport
 import Testing
 
 @testable import Backfill

@@ -6,6 +6,7 @@ import Outbox
 import Postgres
 import PostgresTesting
 import ServerAPI
+import ServiceSupport
 
 @testable import Backfill
 @testable import Commands

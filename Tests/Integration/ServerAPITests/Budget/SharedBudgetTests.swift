@@ -3,6 +3,7 @@ import InboxTesting
 import Outbox
 import Postgres
 import PostgresTesting
+import ServiceSupport
 import Testing
 
 @testable import ServerAPI

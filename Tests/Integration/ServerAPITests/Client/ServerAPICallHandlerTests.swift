@@ -4,6 +4,7 @@ import Outbox
 import Postgres
 import PostgresTesting
 import ServiceLifecycle
+import ServiceSupport
 import StrictJSON
 import Testing
 

@@ -226,7 +226,7 @@ struct EndpointScene {
                 let next = min(instant, flying.map(\.until).min() ?? instant, feed.nextDue(after: now) ?? instant, end)
                 precondition(next > now || next == end, "it waits for the past")
                 now = next
-                if feed.hasWork(after: deliveries.live.through, at: now) {
+                if let through = deliveries.readThrough, feed.hasWork(after: through, at: now) {
                     deliveries.polled(deliveries.settings, hasWork: true, leaseEnd: deliveries.leaseEnd)
                 }
             case .end: return

@@ -1,4 +1,4 @@
-import CLibPQ
+import CGlibc
 import Glibc
 import Synchronization
 
@@ -39,9 +39,9 @@ package final class Ticker: Sendable {
 
     /// Adds an action, and returns its number for ``remove(_:)``.
     ///
-    /// - Throws: ``PostgresError/Code/connectionFailed`` when the thread cannot be started.
-    package func add(_ action: @escaping Action) throws(PostgresError) -> Int {
-        try state.withLock { state throws(PostgresError) in
+    /// - Throws: ``ThreadError`` when the thread cannot be started.
+    package func add(_ action: @escaping Action) throws(ThreadError) -> Int {
+        try state.withLock { state throws(ThreadError) in
             if !state.isRunning { try DetachedThread.start(named: "ticker") { self.run() } }
             (state.isRunning, state.idleRounds) = (true, 0)
             state.latestID += 1
@@ -117,7 +117,7 @@ package enum DetachedThread {
     /// Runs `body` on a new thread, which ends with it.
     ///
     /// - Parameter name: The thread's name in `top -H`; at most 15 bytes.
-    package static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(PostgresError) {
+    package static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) throws(ThreadError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -130,7 +130,7 @@ package enum DetachedThread {
             { argument in
                 guard let argument else { return nil }
                 let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
-                work.name.withUTF8Buffer { clibpq_name_thread($0.baseAddress) }
+                work.name.withUTF8Buffer { cglibc_name_thread($0.baseAddress) }
                 work.body()
                 return nil
             },
@@ -138,7 +138,7 @@ package enum DetachedThread {
         )
         if status != 0 {
             work.release()
-            throw PostgresError(.connectionFailed, "cannot start a thread: \(String(cString: strerror(status)))")
+            throw ThreadError(errorNumber: status)
         }
     }
 
@@ -151,4 +151,11 @@ package enum DetachedThread {
             self.body = body
         }
     }
+}
+
+/// The system has no thread left.
+package struct ThreadError: Error, CustomStringConvertible {
+    package let errorNumber: CInt
+
+    package var description: String { "cannot start a thread: \(String(cString: strerror(errorNumber)))" }
 }
