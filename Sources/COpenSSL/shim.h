@@ -37,41 +37,6 @@ static inline X509 *COpenSSL_sk_X509_value(const STACK_OF(X509) *stack, int inde
 
 static inline EVP_PKEY *COpenSSL_EC_gen(const char *group) { return EVP_EC_gen(group); }
 
-// Tables of multiples need two functions that OpenSSL 3 deprecates without a replacement. Where they are absent, there are no tables.
-#if defined(OPENSSL_NO_DEPRECATED_3_0) || OPENSSL_VERSION_NUMBER >= 0x40000000L
-
-static inline int COpenSSL_has_tables(void) { return 0; }
-
-static inline int COpenSSL_EC_GROUP_precompute(EC_GROUP *group) {
-    (void)group;
-    return 0;
-}
-
-static inline int COpenSSL_EC_POINT_get_XZ(const EC_GROUP *group, const EC_POINT *point, BIGNUM *x, BIGNUM *z, BN_CTX *context) {
-    (void)group, (void)point, (void)x, (void)z, (void)context;
-    return 0;
-}
-
-#else
-
-static inline int COpenSSL_has_tables(void) { return 1; }
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
-// Computes multiples of the group's generator for later use. Returns 1 when they are there.
-static inline int COpenSSL_EC_GROUP_precompute(EC_GROUP *group) {
-    return EC_GROUP_precompute_mult(group, NULL) == 1 && EC_GROUP_have_precompute_mult(group) == 1;
-}
-
-// X and Z of a point whose affine coordinates are X/Z^2 and Y/Z^3.
-static inline int COpenSSL_EC_POINT_get_XZ(const EC_GROUP *group, const EC_POINT *point, BIGNUM *x, BIGNUM *z, BN_CTX *context) {
-    return EC_POINT_get_Jprojective_coordinates_GFp(group, point, x, NULL, z, context);
-}
-
-#pragma GCC diagnostic pop
-#endif
-
 static inline EVP_PKEY *COpenSSL_RSA_gen(unsigned int bits) { return EVP_RSA_gen(bits); }
 
 static inline long COpenSSL_BIO_get_mem_data(BIO *bio, char **data) { return BIO_get_mem_data(bio, data); }

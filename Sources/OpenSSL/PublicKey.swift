@@ -1,9 +1,6 @@
 internal import COpenSSL
-import Synchronization
 
 /// A public key that verifies signatures; safe to use from several threads at a time.
-///
-/// A P-256 key that is used often gets a ``PointTable``, which more than halves the cost of each verification.
 ///
 /// `@unchecked Sendable`: this object never changes the `EVP_PKEY` and the context after init. Each verification uses a copy of the
 /// context; copying only reads the original and counts references atomically.
@@ -14,16 +11,6 @@ package final class PublicKey: @unchecked Sendable {
 
     /// Whether this is a key on NIST P-256 that names its curve; false for explicit curve parameters.
     package let isP256: Bool
-
-    /// How often a key is used before its table is built.
-    package static let usesBeforeTable = PointTableUse.usesBeforeTable
-    let table = Mutex(PointTableUse())
-
-    private static let contradictions = Atomic(0)
-    /// How many signatures the table of a key accepted and libcrypto did not, in this process. They were refused, and the tables dropped.
-    ///
-    /// A number above zero is an error of this program or of libcrypto.
-    package static var tableContradictions: Int { contradictions.load(ordering: .relaxed) }
 
     /// Takes ownership of `handle`.
     init(owning handle: OpaquePointer) {
@@ -67,32 +54,10 @@ package final class PublicKey: @unchecked Sendable {
     /// Also false if `signature` is not r and s side by side in 64 bytes, each in 1 ..< n, or if the key is not on P-256.
     package func verifyES256(signature: [UInt8], message: ArraySlice<UInt8>) -> Bool {
         guard isP256, let der = ECDSASignature.der(fromRaw: signature) else { return false }
-        let digest = MessageDigest.sha256.hash(message)
-        switch table.withLock({ $0.next() }) {
-        case .libcrypto:
-            return verify(der: der, digest: digest)
-        case .build:
-            let new = PointTable(of: handle)
-            table.withLock { $0.finishBuilding(new) }
-            return verify(signature, der: der, digest: digest, table: new)
-        case .table(let table, let isConfirmed):
-            return verify(signature, der: der, digest: digest, table: table, isConfirmed: isConfirmed)
-        }
+        return verify(der: der, digest: MessageDigest.sha256.hash(message))
     }
 
-    /// Verifies with `table` first; if it does not accept, libcrypto's own verification decides.
-    func verify(_ signature: [UInt8], der: [UInt8], digest: [UInt8], table: PointTable?, isConfirmed: Bool = false) -> Bool {
-        guard let table, table.verify(signature, digest: digest) else { return verify(der: der, digest: digest) }
-        if !isConfirmed || verify(der: der, digest: digest) { return true }
-        self.table.withLock { $0.drop() }
-        Self.contradictions.add(1, ordering: .relaxed)
-        return false
-    }
-
-    /// Whether the table is built, or cannot be: later verifications will not be faster.
-    package var isAtItsFastest: Bool { table.withLock(\.isSettled) }
-
-    /// libcrypto's own verification.
+    /// Whether libcrypto takes a signature in DER for one of `digest`.
     func verify(der signature: [UInt8], digest: [UInt8]) -> Bool {
         guard let context, let copy = EVP_PKEY_CTX_dup(context) else { return false }
         defer { EVP_PKEY_CTX_free(copy) }

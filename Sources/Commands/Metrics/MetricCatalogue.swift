@@ -170,11 +170,6 @@ enum MetricCatalogue {
             .counter,
             "Signatures whose certificate chain was not in the cache and was verified."
         ),
-        MetricDescription(
-            "appstore_inbox_worker_table_contradictions_total",
-            .counter,
-            "Signatures that the table of a key accepted and libcrypto did not: refused, and the table dropped. Always 0."
-        ),
     ]
 
     private static let maintenance = [

@@ -1,6 +1,5 @@
 import AppStoreVerification
 import Glibc
-import OpenSSL
 import Postgres
 import ServiceSupport
 
@@ -93,9 +92,8 @@ extension MetricRegistry {
         observe("appstore_inbox_database_connection_failures_total", dimensions) { Double(pool.counts.failed) }
     }
 
-    /// Exposes the hits and misses of the current verifier's cache of chains, and whether a key's table was found to be wrong.
+    /// Exposes the hits and misses of the current verifier's cache of chains.
     func observe(_ verifier: @escaping @Sendable () -> Verifier) {
-        observe("appstore_inbox_worker_table_contradictions_total") { Double(PublicKey.tableContradictions) }
         observe("appstore_inbox_worker_chain_cache_hits_total") { Double(verifier().chainCacheCounts.hits) }
         observe("appstore_inbox_worker_chain_cache_misses_total") { Double(verifier().chainCacheCounts.misses) }
     }

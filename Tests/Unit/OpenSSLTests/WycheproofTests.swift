@@ -31,14 +31,6 @@ struct WycheproofTests {
         }
     }
 
-    @Test(.enabled(if: PointTable.isSupported, "this libcrypto builds no tables"))
-    func `a table of the key's point gets the same verdicts`() async throws {
-        try await check("ecdsa_secp256r1_sha256_p1363_test") { key, item in
-            guard let table = PointTable(of: key.handle) else { return false }
-            return table.verify(item.sig.bytes, digest: Digest.sha256(item.msg.bytes))
-        }
-    }
-
     @Test(arguments: [("ecdsa_secp256r1_sha256_test", false), ("ecdsa_secp384r1_sha384_test", true)])
     func `signatures in DER, as in certificates, get Wycheproof's verdicts`(name: String, sha384: Bool) async throws {
         try await check(name) { key, item in
