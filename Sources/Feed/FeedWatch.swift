@@ -8,13 +8,17 @@ package final class FeedWatch: Service {
     package typealias Instant = ContinuousClock.Instant
 
     private struct Waiter {
+        let id: Int
         let end: FeedEnd
         let deadline: Instant
+        let isGone: @Sendable () -> Bool
         let continuation: CheckedContinuation<Bool, Never>
     }
 
     private struct State {
         var waiters: [Waiter] = []
+        var latestID = 0
+        var isAsking = false
         var isStopped = false
     }
 
@@ -43,17 +47,35 @@ package final class FeedWatch: Service {
         self.readEnd = readEnd
     }
 
-    /// Waits until the feed does not end there any more; false at the deadline and at shutdown. It answers at ticks only, so that a caller
-    /// that waits again and again reads the feed once a tick at most.
-    package func grows(beyond end: FeedEnd, until deadline: Instant) async -> Bool {
+    /// Waits until the feed does not end there any more; false at the deadline, at shutdown, and for a caller that is gone. It answers at ticks
+    /// only, so that a caller that waits again and again reads the feed once a tick at most.
+    ///
+    /// - Parameter isGone: whether whom the caller answers has gone; asked at each tick, must not block.
+    package func grows(
+        beyond end: FeedEnd,
+        until deadline: Instant,
+        unless isGone: @escaping @Sendable () -> Bool = { false }
+    ) async -> Bool {
         guard deadline > .now else { return false }
-        return await withCheckedContinuation { continuation in
-            let isWaiting = state.withLock { state in
-                guard !state.isStopped else { return false }
-                state.waiters.append(Waiter(end: end, deadline: deadline, continuation: continuation))
-                return true
+        let id = state.withLock { state in
+            state.latestID += 1
+            return state.latestID
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isWaiting = state.withLock { state in
+                    // A cancellation before this lock finds no waiter, and one after it finds this one.
+                    guard !state.isStopped, !Task.isCancelled else { return false }
+                    state.waiters.append(Waiter(id: id, end: end, deadline: deadline, isGone: isGone, continuation: continuation))
+                    return true
+                }
+                if isWaiting { arrival.yield() } else { continuation.resume(returning: false) }
             }
-            if isWaiting { arrival.yield() } else { continuation.resume(returning: false) }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+            }
+            waiter?.continuation.resume(returning: false)
         }
     }
 
@@ -78,8 +100,13 @@ package final class FeedWatch: Service {
         defer { stop() }
         try await cancelWhenGracefulShutdown { [self] in
             do {
-                for await _ in arrivals {
-                    while isAwaited { try await ask() }
+                try await withThrowingDiscardingTaskGroup { group in
+                    for await _ in arrivals {
+                        while isAwaited {
+                            try await Task.sleep(for: tick)
+                            if beginsQuestion() { group.addTask { try await self.ask() } } else { answer(nil) }
+                        }
+                    }
                 }
             } catch is CancellationError {
                 // Graceful shutdown ends the wait.
@@ -89,8 +116,16 @@ package final class FeedWatch: Service {
 
     private var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
+    /// One question at a time. While the database is silent, who has waited long enough or is gone is answered all the same.
+    private func beginsQuestion() -> Bool {
+        state.withLock { state in
+            defer { state.isAsking = true }
+            return !state.isAsking
+        }
+    }
+
     private func ask() async throws {
-        try await Task.sleep(for: tick)
+        defer { state.withLock { $0.isAsking = false } }
         do {
             answer(try await readEnd())
         } catch {
@@ -103,7 +138,7 @@ package final class FeedWatch: Service {
     private func answer(_ end: FeedEnd?) {
         let now = Instant.now
         let answered = state.withLock { state in
-            let pivot = state.waiters.partition { ($0.end != end && end != nil) || $0.deadline <= now }
+            let pivot = state.waiters.partition { ($0.end != end && end != nil) || $0.deadline <= now || $0.isGone() }
             defer { state.waiters.removeSubrange(pivot...) }
             return state.waiters[pivot...]
         }

@@ -43,7 +43,7 @@ struct ConnectionState {
         case sending(until: NIODeadline, isLast: Bool)
         /// The endpoint writes its answer piece by piece. The connection is not read. Without a piece that the client has not taken, `until`
         /// is the distant future. Can transition to: sending, closed.
-        case streaming(until: NIODeadline)
+        case streaming(until: NIODeadline, client: RequestClient)
         /// The last answer is sent, the output is closed, and input is discarded. Closing with unread input would reset the connection and
         /// could destroy the answer in transit. Can transition to: closed.
         case lingering(until: NIODeadline)
@@ -63,6 +63,7 @@ struct ConnectionState {
         let until: NIODeadline
         let path: String?
         let head: HTTPRequestHead
+        let client: RequestClient
         var reservation: BodyReservation
     }
 
@@ -84,7 +85,7 @@ struct ConnectionState {
     var deadline: NIODeadline {
         let phaseEnds: NIODeadline =
             switch phase {
-            case .idle(let until), .sending(let until, _), .streaming(let until), .lingering(let until): until
+            case .idle(let until), .sending(let until, _), .streaming(let until, _), .lingering(let until): until
             case .receiving(let receiving): receiving.until
             case .answering(let answering): answering.until
             case .closed: .distantFuture
@@ -122,8 +123,9 @@ struct ConnectionState {
             case .end:
                 guard let head = receiving.head else { break }
                 let (until, reservation) = (now + limits.longestWait + limits.answerTimeout, receiving.reservation)
-                phase = .answering(Answering(until: until, path: receiving.path, head: head, reservation: reservation))
-                return .dispatch(Request(head, body: receiving.body))
+                let client = RequestClient(isGone: input.isClosed)
+                phase = .answering(Answering(until: until, path: receiving.path, head: head, client: client, reservation: reservation))
+                return .dispatch(Request(head, body: receiving.body, client: client))
             }
             phase = .receiving(receiving)
             return action
@@ -185,21 +187,21 @@ struct ConnectionState {
     mutating func streams() -> AnswerForm? {
         guard case .answering(var answering) = phase, answering.head.method != .HEAD else { return nil }
         admission.release(&answering.reservation)
-        phase = .streaming(until: .distantFuture)
+        phase = .streaming(until: .distantFuture, client: answering.client)
         return AnswerForm(isHTTP10: answering.head.version == .http1_0)
     }
 
     /// Records a piece of an answer; false when the connection is closed.
     mutating func pieceBegins(now: NIODeadline) -> Bool {
-        guard case .streaming = phase else { return false }
-        phase = .streaming(until: now + limits.answerTimeout)
+        guard case .streaming(_, let client) = phase else { return false }
+        phase = .streaming(until: now + limits.answerTimeout, client: client)
         return true
     }
 
     /// Records that the operating system has taken the piece.
     mutating func pieceEnds() {
-        guard case .streaming = phase else { return }
-        phase = .streaming(until: .distantFuture)
+        guard case .streaming(_, let client) = phase else { return }
+        phase = .streaming(until: .distantFuture, client: client)
     }
 
     /// Records the end of an answer that was written piece by piece; false when the connection is closed.
@@ -246,10 +248,11 @@ struct ConnectionState {
         }
     }
 
-    /// Records that the client has closed its side. A client that reads a stream until then is gone.
+    /// Records that the client has closed its side. It gets the answer to its request; a client that reads a stream until then is gone.
     mutating func inputClosed(now: NIODeadline) -> Action {
         input.isClosed = true
         if case .streaming = phase { return closed() }
+        if case .answering(let answering) = phase { answering.client.leave() }
         return nextInput(now: now)
     }
 
@@ -275,6 +278,11 @@ struct ConnectionState {
 
     /// Records that the connection is closed, or is about to be.
     @discardableResult mutating func closed() -> Action {
+        switch phase {
+        case .answering(let answering): answering.client.leave()
+        case .streaming(_, let client): client.leave()
+        case .idle, .receiving, .sending, .lingering, .closed: break
+        }
         releaseMemory()
         phase = .closed
         return .close

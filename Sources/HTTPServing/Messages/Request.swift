@@ -1,5 +1,6 @@
 package import NIOCore
 package import NIOHTTP1
+import Synchronization
 
 /// A complete request.
 package struct Request: Sendable {
@@ -12,17 +13,36 @@ package struct Request: Sendable {
     package let body: ByteBuffer
     /// The values of the variable segments of the path, percent-decoded once.
     package var values: [String: String] = [:]
+    package let client: RequestClient
 
-    init(_ head: HTTPRequestHead, body: ByteBuffer) {
+    init(_ head: HTTPRequestHead, body: ByteBuffer, client: RequestClient = RequestClient()) {
         let target = RequestTarget(head.uri)
         (path, query) = (target.path, target.query)
-        (method, headers, self.body) = (head.method, head.headers, body)
+        (method, headers, self.body, self.client) = (head.method, head.headers, body, client)
     }
 
     /// The value of a field, with repeated fields joined by commas (RFC 9110, section 5.3).
     package func field(_ name: String) -> String? {
         let values = headers[name]
         return values.count < 2 ? values.first : values.joined(separator: ", ")
+    }
+}
+
+/// Whether the client of a request still waits for the answer. An endpoint that waits for something asks it, and answers with what it has.
+///
+/// The endpoint's task is not cancelled: a cancelled statement costs its connection, which a client could repeat at will.
+package final class RequestClient: Sendable {
+    private let hasLeft: Atomic<Bool>
+
+    init(isGone: Bool = false) {
+        hasLeft = Atomic(isGone)
+    }
+
+    /// The connection is closed, or the client has closed its half of it.
+    package var isGone: Bool { hasLeft.load(ordering: .relaxed) }
+
+    func leave() {
+        hasLeft.store(true, ordering: .relaxed)
     }
 }
 

@@ -29,7 +29,7 @@ struct InquiriesEndpoint: Sendable {
             bundleID: try body.text("bundleId"),
             environment: try environment(try body.text("environment"), of: request.key)
         )
-        return try await answer(to: inquiry, key: request.key, verb: .makeInquiries, within: wait)
+        return try await answer(to: inquiry, request, verb: .makeInquiries, within: wait)
     }
 
     /// `GET /v1/inquiries/{id}`: the state of a question or change, with its answer.
@@ -80,16 +80,21 @@ struct InquiriesEndpoint: Sendable {
             bundleID: bundleID,
             environment: try request.environment(query)
         )
-        return try await answer(to: change, key: request.key, verb: verb, within: try query.wait())
+        return try await answer(to: change, request, verb: verb, within: try query.wait())
     }
 
     /// Answers 200 with the call when it is settled in time, else 202 with its path.
-    private func answer(to request: AppleRequest, key: KeyScope, verb: Verb, within wait: Duration) async throws(Problem) -> Response {
-        let id = try await store.ask(request, key: key, verb: verb)
+    private func answer(
+        to question: AppleRequest,
+        _ request: AuthorizedRequest,
+        verb: Verb,
+        within wait: Duration
+    ) async throws(Problem) -> Response {
+        let id = try await store.ask(question, key: request.key, verb: verb)
         let deadline = ContinuousClock.now + wait
-        let poller = OutcomePoller(store: store, admission: admission, key: key)
+        let poller = OutcomePoller(store: store, admission: admission, request: request)
         if wait > .zero, let call = await poller.settledCall(id, until: deadline) { return .json(call) }
-        guard let call = try await store.call(id, key: key) else { throw .noSuchInquiry }
+        guard let call = try await store.call(id, key: request.key) else { throw .noSuchInquiry }
         guard !call.isSettledCall else { return .json(call) }
         return .json(call, status: .accepted, location: "\(Self.path)/\(id)")
     }

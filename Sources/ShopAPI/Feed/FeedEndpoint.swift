@@ -28,7 +28,7 @@ struct FeedEndpoint: Sendable {
         var page = try await store.feed(question, key: request.key)
         guard format != .eventStream else {
             guard !watch.isFull else { throw .tooManyWaiting }
-            let stream = FeedStream(reads: shared, watch: watch, key: request.key)
+            let stream = FeedStream(reads: shared, watch: watch, key: request.key, client: request.httpRequest.client)
             // nginx keeps answers in a buffer where it is not told otherwise.
             let headers: HTTPHeaders = ["content-type": format.rawValue, "cache-control": "no-store", "x-accel-buffering": "no"]
             return Response(headers: headers) { [page, question] writer in
@@ -36,7 +36,8 @@ struct FeedEndpoint: Sendable {
             }
         }
         guard !page.events.isEmpty || deadline <= .now || !watch.isFull else { throw .tooManyWaiting }
-        while page.events.isEmpty, !page.hasMore, await watch.grows(beyond: page.end, until: deadline) {
+        let client = request.httpRequest.client
+        while page.events.isEmpty, !page.hasMore, await watch.grows(beyond: page.end, until: deadline, unless: { client.isGone }) {
             question = question.after(page)
             page = try await shared.feed(question, key: request.key)
         }
@@ -150,13 +151,14 @@ private enum FeedFormat: String, CaseIterable {
 
 /// The feed as server-sent events: the entries after a cursor, and each new one as soon as it is told.
 private struct FeedStream: Sendable {
-    /// The longest pause between two pieces. A client that has closed the connection is noticed after it.
+    /// The longest pause between two pieces. A client that does not say that it has gone is noticed after it.
     private static let heartbeat: Duration = .seconds(15)
     private static let pieceBytes = 64 * 1024
 
     let reads: SharedFeedReads
     let watch: FeedWatch
     let key: KeyScope
+    let client: RequestClient
 
     /// Writes until the client is gone, the process shuts down, or the feed cannot be read. The client then connects again, with its cursor.
     ///
@@ -179,8 +181,8 @@ private struct FeedStream: Sendable {
                 text = ""
                 heartbeatAt = .now + Self.heartbeat
             }
-            if !page.hasMore { _ = await watch.grows(beyond: page.end, until: heartbeatAt) }
-            guard !watch.isStopped else { return }
+            if !page.hasMore { _ = await watch.grows(beyond: page.end, until: heartbeatAt, unless: { client.isGone }) }
+            guard !watch.isStopped, !client.isGone else { return }
             question = question.after(page)
             do throws(Problem) { page = try await reads.feed(question, key: key) } catch { return }
         }

@@ -27,7 +27,7 @@ struct ReceiptsEndpoint: Sendable {
         guard event.count <= Self.maximumEventBytes else { throw .contentTooLarge(limit: maximumBytes) }
         let eventID = try await store.storeReceipt(event, key: request.key)
         let deadline = ContinuousClock.now + wait
-        let poller = OutcomePoller(store: store, admission: admission, key: request.key)
+        let poller = OutcomePoller(store: store, admission: admission, request: request)
         guard let event = await poller.settledEvent(eventID, until: deadline) else { return .accepted(eventID) }
         return try await answer(event, receipt: receipt, key: request.key) { await poller.completedCall($0, until: deadline) }
     }

@@ -23,7 +23,7 @@ struct TransactionsEndpoint: Sendable {
         )
         let submission = try submission(body, in: request.environment(query), apps: request.key.bundleIDs)
         let eventID = try await store.store(submission, key: request.key)
-        let poller = OutcomePoller(store: store, admission: admission, key: request.key)
+        let poller = OutcomePoller(store: store, admission: admission, request: request)
         guard let event = await poller.settledEvent(eventID, until: .now + wait) else { return .accepted(eventID) }
         return try await answer(event, submission: submission, key: request.key)
     }
@@ -149,8 +149,13 @@ struct OutcomePoller: Sendable {
     let store: ShopStore
     let admission: Admission
     let key: KeyScope
+    let client: RequestClient
 
-    /// Waits until an event is settled; nil at the deadline, at shutdown or when the database fails.
+    init(store: ShopStore, admission: Admission, request: AuthorizedRequest) {
+        (self.store, self.admission, key, client) = (store, admission, request.key, request.httpRequest.client)
+    }
+
+    /// Waits until an event is settled; nil at the deadline, at shutdown, when the client has gone or when the database fails.
     func settledEvent(_ eventID: Int64, until deadline: ContinuousClock.Instant) async -> ClientEvent? {
         await first(until: deadline) { () throws(Problem) in
             guard let event = try await store.event(eventID, withSubmission: false, key: key), event.result != nil else { return nil }
@@ -158,7 +163,7 @@ struct OutcomePoller: Sendable {
         }
     }
 
-    /// Waits until the verifyReceipt call for a receipt is complete; nil at the deadline, at shutdown or when the database fails.
+    /// Waits until the verifyReceipt call for a receipt is complete; nil at the deadline, at shutdown, when the client has gone or when the database fails.
     func completedCall(_ outline: ReceiptOutline?, until deadline: ContinuousClock.Instant) async -> VerifyReceiptCall? {
         guard let callKey = outline?.callKey else { return .notNeeded }
         return await first(until: deadline) { () throws(Problem) in
@@ -167,7 +172,7 @@ struct OutcomePoller: Sendable {
         }
     }
 
-    /// Waits until a call to Apple and its events are settled; nil at the deadline, at shutdown or when the database fails.
+    /// Waits until a call to Apple and its events are settled; nil at the deadline, at shutdown, when the client has gone or when the database fails.
     func settledCall(_ id: Int64, until deadline: ContinuousClock.Instant) async -> JSONObject? {
         await first(until: deadline) { () throws(Problem) in
             guard let call = try await store.call(id, key: key), call.isSettledCall else { return nil }
@@ -181,7 +186,7 @@ struct OutcomePoller: Sendable {
     ) async -> Answer? {
         var backoff = Backoff(base: .milliseconds(20), cap: .milliseconds(500))
         var generator = SystemRandomNumberGenerator()
-        while !admission.isShuttingDown {
+        while !admission.isShuttingDown, !client.isGone {
             let rest = ContinuousClock.now.duration(to: deadline)
             guard rest > .zero else { return nil }
             do {

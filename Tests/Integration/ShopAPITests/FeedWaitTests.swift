@@ -58,6 +58,20 @@ struct FeedWaitTests {
         }
     }
 
+    @Test func `polls and streams that are abandoned change nothing for the next one`() async throws {
+        try await RunningAPI.runWithFeed(limits: { $0.maximumConnections = 40 }) { api, key in
+            for round in 0..<15 {
+                let accept = round % 3 == 0 ? "Accept: text/event-stream\r\n" : ""
+                let request = "GET /v1/feed?after=now&wait=30 HTTP/1.1\r\nHost: shop\r\nAuthorization: Bearer \(key.text)\r\n\(accept)\r\n"
+                var clients: [RawClient] = []
+                for _ in 0..<20 { clients.append(try await RawClient.connect(port: api.port, sending: request)) }
+                for client in clients { client.close() }
+            }
+            // Sooner than they would have waited.
+            try await eventually("a poll waits") { try await api.feed("?after=now&wait=1", key: key).status == 200 }
+        }
+    }
+
     @Test func `a shutdown answers requests that wait`() async throws {
         try await RunningAPI.runWithFeed { api, key in
             async let waiting = api.feed("?after=now&wait=30", key: key)

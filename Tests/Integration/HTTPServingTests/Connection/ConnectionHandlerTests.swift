@@ -1,3 +1,4 @@
+import NIOEmbedded
 import Testing
 
 @testable import HTTPServing
@@ -254,6 +255,20 @@ struct ConnectionHandlerTests {
         let answers = try connection.answers()
         #expect(answers.split(separator: "200 OK").count == 3)
         #expect(answers.split(separator: "connection: close").count == 2, "the last answer is known to be the last")
+    }
+
+    @Test func `an endpoint can see that its client has closed its half or the whole connection`() throws {
+        for isWhole in [false, true] {
+            let connection = try EmbeddedConnection()
+            try connection.send(Self.request + Self.request)
+            let first = try #require(connection.endpoint.oldest).client
+            #expect(!first.isGone)
+            if isWhole { _ = try connection.channel.finish(acceptAlreadyClosed: true) } else { connection.closeInput() }
+            #expect(first.isGone)
+            guard !isWhole else { continue }
+            try connection.answer()
+            #expect(try #require(connection.endpoint.oldest).client.isGone, "the next request was sent before")
+        }
     }
 
     @Test(arguments: ["POST /apple", head + "Content-Length: 5\r\n\r\nhell", head + "Content-Length: 5\r\n\r\n"])
