@@ -47,8 +47,8 @@ package final class FeedWatch: Service {
         self.readEnd = readEnd
     }
 
-    /// Waits until the feed does not end there any more; false at the deadline, at shutdown, and for a caller that is gone. It answers at ticks
-    /// only, so that a caller that waits again and again reads the feed once a tick at most.
+    /// Waits until the feed does not end there any more; false at the deadline, at shutdown, when cancelled, and for a caller that is gone. It
+    /// answers at ticks only, so that a caller that waits again and again reads the feed once a tick at most.
     ///
     /// - Parameter isGone: whether whom the caller answers has gone; asked at each tick, must not block.
     package func grows(
@@ -116,11 +116,13 @@ package final class FeedWatch: Service {
 
     private var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
-    /// One question at a time. While the database is silent, who has waited long enough or is gone is answered all the same.
+    /// One question at a time, and none that nothing waits for. While the database is silent, who has waited long enough or is gone is answered
+    /// all the same.
     private func beginsQuestion() -> Bool {
         state.withLock { state in
-            defer { state.isAsking = true }
-            return !state.isAsking
+            guard !state.isAsking, !state.waiters.isEmpty else { return false }
+            state.isAsking = true
+            return true
         }
     }
 

@@ -182,7 +182,7 @@ private struct FeedStream: Sendable {
                 heartbeatAt = .now + Self.heartbeat
             }
             if !page.hasMore { _ = await watch.grows(beyond: page.end, until: heartbeatAt, unless: { client.isGone }) }
-            guard !watch.isStopped, !client.isGone else { return }
+            guard !watch.isStopped, !client.isGone, !Task.isCancelled else { return }
             question = question.after(page)
             do throws(Problem) { page = try await reads.feed(question, key: key) } catch { return }
         }

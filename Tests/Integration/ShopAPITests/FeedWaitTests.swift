@@ -58,17 +58,22 @@ struct FeedWaitTests {
         }
     }
 
-    @Test func `polls and streams that are abandoned change nothing for the next one`() async throws {
-        try await RunningAPI.runWithFeed(limits: { $0.maximumConnections = 40 }) { api, key in
-            for round in 0..<15 {
-                let accept = round % 3 == 0 ? "Accept: text/event-stream\r\n" : ""
-                let request = "GET /v1/feed?after=now&wait=30 HTTP/1.1\r\nHost: shop\r\nAuthorization: Bearer \(key.text)\r\n\(accept)\r\n"
+    @Test(arguments: ["", "Accept: text/event-stream\r\n"])
+    func `polls and streams that are abandoned change nothing for the next one`(accept: String) async throws {
+        try await RunningAPI.runWithFeed(limits: { $0.maximumConnections = 120 }) { api, key in
+            let request = "GET /v1/feed?after=now&wait=30 HTTP/1.1\r\nHost: shop\r\nAuthorization: Bearer \(key.text)\r\n\(accept)\r\n"
+            for _ in 0..<5 {
                 var clients: [RawClient] = []
-                for _ in 0..<20 { clients.append(try await RawClient.connect(port: api.port, sending: request)) }
+                for _ in 0..<60 { clients.append(try await RawClient.connect(port: api.port, sending: request)) }
+                try await eventually("as many wait as may", within: .seconds(12)) {
+                    try await api.feed("?after=now&wait=1", key: key).problem == "too-many-waiting"
+                }
                 for client in clients { client.close() }
+                // Sooner than the heartbeat of a stream, and than a poll would have waited.
+                try await eventually("a poll waits", within: .seconds(12)) {
+                    try await api.feed("?after=now&wait=1", key: key).status == 200
+                }
             }
-            // Sooner than they would have waited.
-            try await eventually("a poll waits") { try await api.feed("?after=now&wait=1", key: key).status == 200 }
         }
     }
 

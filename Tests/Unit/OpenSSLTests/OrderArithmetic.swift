@@ -2,7 +2,7 @@ import Foundation
 
 @testable import OpenSSL
 
-/// Arithmetic modulo n, the order of P-256's base point, on 32 bytes, most significant first; by other algorithms than the program's.
+/// Arithmetic modulo n, the order of P-256's base point, on 32 bytes, most significant first.
 enum OrderArithmetic {
     static let order = HexBytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551").bytes
     static let zero = [UInt8](repeating: 0, count: 32)
