@@ -10573,7 +10573,8 @@ CREATE FUNCTION appstore.purchase(p_environment appstore.environment, p_period_n
                row_number() OVER (PARTITION BY t.is_purchased, t.added_at
                                   ORDER BY t.added_at IS NOT NULL AND NOT t.is_part, length(t.transaction_id), t.transaction_id) = 1 AS counts,
                first_value(t.revocation_date) OVER state AS part_revoked_at,
-               appstore.revoked_seats(t.multi_seat_info, t.quantity, first_value(t.revocation_date) OVER state,
+               -- A copy from a receipt says nothing of groups.
+               appstore.revoked_seats(first_value(t.multi_seat_info) OVER group_state, t.quantity, first_value(t.revocation_date) OVER state,
                                       first_value(t.revocation_type) OVER state) AS seats_revoked
         FROM (
             -- The parts: the purchase itself, and each instant at which seats were added to it.
@@ -10587,7 +10588,10 @@ CREATE FUNCTION appstore.purchase(p_environment appstore.environment, p_period_n
         ) AS t
         WINDOW state AS (PARTITION BY t.is_purchased, t.added_at
                          ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
-                                  t.transaction_id DESC)
+                                  t.transaction_id DESC),
+               group_state AS (PARTITION BY t.is_purchased, t.added_at
+                               ORDER BY t.multi_seat_info IS NULL, greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL,
+                                        length(t.transaction_id) DESC, t.transaction_id DESC)
     ) AS t
     WINDOW alike AS (PARTITION BY t.is_purchased),
            newest AS (PARTITION BY t.is_purchased
@@ -14989,29 +14993,28 @@ COMMENT ON FUNCTION appstore_reports.churn(first_day date, last_day date, by tex
 
 
 
-CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstore.environment, transaction_id text, replaced_at timestamp with time zone, grace_ends_at timestamp with time zone, is_copied boolean, is_copy boolean, revocation_date timestamp with time zone, revocation_type text, revocation_percentage integer, is_upgraded boolean, period_start timestamp with time zone, additions_expire_at timestamp with time zone, additions_revoked_at timestamp with time zone)
+CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstore.environment, transaction_id text, replaced_at timestamp with time zone, grace_ends_at timestamp with time zone, is_copied boolean, is_copy boolean, revocation_date timestamp with time zone, revocation_type text, revocation_percentage integer, is_upgraded boolean, revoked_seats integer, period_start timestamp with time zone, additions_expire_at timestamp with time zone, additions_revoked_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
     SELECT r.environment, r.transaction_id, min(r.replaced_at), max(r.grace_ends_at), bool_or(r.is_copied), bool_or(r.is_copy),
-           max(r.revocation_date), max(r.revocation_type), max(r.revocation_percentage), bool_or(r.is_upgraded), min(r.period_start),
-           max(r.additions_expire_at), max(r.additions_revoked_at)
+           max(r.revocation_date), max(r.revocation_type), max(r.revocation_percentage), bool_or(r.is_upgraded), max(r.revoked_seats),
+           min(r.period_start), max(r.additions_expire_at), max(r.additions_revoked_at)
     FROM (
         -- 1. Only a charge that the customer made can replace a period that still runs: a renewal by Apple begins when the period before it
         --    ends. The index transactions_for_corrections has these. A receipt does not say who made a charge. Seats that are added to a group
         --    replace nothing: they run beside the other parts of their period.
         SELECT c.environment, what.transaction_id, what.replaced_at, NULL::timestamptz AS grace_ends_at, false AS is_copied, false AS is_copy,
                NULL::timestamptz AS revocation_date, NULL::text AS revocation_type, NULL::integer AS revocation_percentage,
-               NULL::boolean AS is_upgraded, what.period_start, what.additions_expire_at, what.additions_revoked_at
+               NULL::boolean AS is_upgraded, NULL::integer AS revoked_seats, what.period_start, what.additions_expire_at, what.additions_revoked_at
         FROM appstore.transactions AS c
         CROSS JOIN LATERAL (
             SELECT array_agg(p.transaction_id) AS running,
                    (array_agg(p.transaction_id ORDER BY p.purchase_date, length(p.transaction_id), p.transaction_id)
-                        FILTER (WHERE p.is_part))[1] AS first_part,
+                        FILTER (WHERE p.is_part AND p.may_count))[1] AS first_part,
                    min(p.purchase_date) FILTER (WHERE p.is_part) AS period_start,
-                   coalesce(bool_or(p.is_part AND p.may_count AND p.period_no = c.period_no AND p.purchase_date = c.purchase_date), false)
-                       AS is_copy
+                   coalesce(bool_or(p.may_count AND p.period_no = c.period_no AND p.purchase_date = c.purchase_date), false) AS is_copy
             FROM (
                 SELECT p.transaction_id, p.purchase_date, p.period_no,
                        -- Only the first transaction of a purchase, and what Apple marks as added, counts.
@@ -15044,11 +15047,8 @@ CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstor
             SELECT c.transaction_id, NULL, before.period_start, NULL, NULL WHERE before.first_part IS NOT NULL
             UNION ALL
             SELECT before.first_part, NULL, NULL, c.expires_date,
-                   coalesce((SELECT s.revocation_date FROM appstore.transactions AS s
-                             WHERE s.period_no = c.period_no AND s.environment = c.environment AND s.is_purchased
-                               AND s.purchase_date = c.purchase_date
-                             ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL,
-                                      length(s.transaction_id) DESC, s.transaction_id DESC LIMIT 1), 'infinity')
+                   coalesce((SELECT s.revocation_date FROM appstore_reports.part_states(c.environment, c.period_no, true) AS s
+                             WHERE s.copy = c.transaction_id), 'infinity')
             WHERE before.first_part IS NOT NULL
         ) AS what
         WHERE c.transaction_id <> c.original_transaction_id AND c.transaction_reason IS DISTINCT FROM 'RENEWAL'
@@ -15057,46 +15057,24 @@ CREATE FUNCTION appstore_reports.corrections() RETURNS TABLE(environment appstor
         -- 2. What the newest statement about a purchase with copies says of it. The same index has the copies. Where seats were added, each
         --    part has its own, as in appstore.purchase.
         SELECT c.environment, what.transaction_id, NULL, NULL, what.is_copied, NOT what.is_copied, what.revocation_date, what.revocation_type,
-               what.revocation_percentage, what.is_upgraded, NULL, NULL, NULL
+               what.revocation_percentage, what.is_upgraded, what.revoked_seats, NULL, NULL, NULL
         FROM appstore.transactions AS c
         CROSS JOIN LATERAL (
-            SELECT s.*
-            FROM (
-                SELECT s.transaction_id AS copy, first_value(s.revocation_date) OVER state AS revocation_date,
-                       first_value(s.revocation_type) OVER state AS revocation_type,
-                       first_value(s.revocation_percentage) OVER state AS revocation_percentage,
-                       first_value(s.is_upgraded) OVER state AS is_upgraded,
-                       first_value(s.transaction_id) OVER (
-                           PARTITION BY s.added_at
-                           ORDER BY s.added_at IS NOT NULL AND s.additional_transaction_reason IS NULL, length(s.transaction_id),
-                                    s.transaction_id) AS transaction_id
-                FROM (
-                    SELECT s.*,
-                           CASE WHEN s.purchase_date = ANY (array_agg(s.purchase_date)
-                                                                FILTER (WHERE s.additional_transaction_reason IS NOT NULL) OVER first)
-                                     AND s.purchase_date <> first_value(s.purchase_date) OVER first THEN s.purchase_date END AS added_at
-                    FROM appstore.transactions AS s
-                    WHERE s.period_no = c.period_no AND s.environment = c.environment AND s.is_purchased = c.is_purchased
-                    WINDOW first AS (ORDER BY length(s.transaction_id), s.transaction_id
-                                     ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-                ) AS s
-                WINDOW state AS (PARTITION BY s.added_at
-                                 ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL,
-                                          length(s.transaction_id) DESC, s.transaction_id DESC)
-            ) AS s
+            SELECT s.* FROM appstore_reports.part_states(c.environment, c.period_no, c.is_purchased) AS s
             WHERE s.copy = c.transaction_id
         ) AS newest
         CROSS JOIN LATERAL (
             SELECT newest.transaction_id, true AS is_copied, newest.revocation_date, newest.revocation_type, newest.revocation_percentage,
-                   newest.is_upgraded
+                   newest.is_upgraded, newest.revoked_seats
             UNION ALL
-            SELECT c.transaction_id, false, NULL, NULL, NULL, NULL WHERE c.additional_transaction_reason IS NOT NULL
+            SELECT c.transaction_id, false, NULL, NULL, NULL, NULL, NULL WHERE c.additional_transaction_reason IS NOT NULL
         ) AS what
         WHERE c.is_later_copy AND newest.transaction_id <> c.transaction_id
         UNION ALL
         -- 3. The grace period of the charge that the effect names, or of the last one that had ended by then: Apple charges up to a day before.
         --    All parts of the period have it.
-        SELECT e.environment, part.transaction_id, NULL, e.grace_period_expires_date, false, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        SELECT e.environment, part.transaction_id, NULL, e.grace_period_expires_date, false, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+               NULL
         FROM appstore.effect_log AS e
         CROSS JOIN LATERAL (
             SELECT t.* FROM appstore.transactions AS t
@@ -15385,6 +15363,41 @@ ALTER FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolea
 
 
 COMMENT ON FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean) IS 'What mrr and mrr_by_month return, for any days.';
+
+
+
+CREATE FUNCTION appstore_reports.part_states(p_environment appstore.environment, p_period_no uuid, p_is_purchased boolean) RETURNS TABLE(copy text, transaction_id text, revocation_date timestamp with time zone, revocation_type text, revocation_percentage integer, is_upgraded boolean, revoked_seats integer)
+    LANGUAGE sql STABLE ROWS 2
+    AS $$
+    SELECT s.transaction_id,
+           first_value(s.transaction_id) OVER (
+               PARTITION BY s.added_at
+               ORDER BY s.added_at IS NOT NULL AND s.additional_transaction_reason IS NULL, length(s.transaction_id), s.transaction_id),
+           first_value(s.revocation_date) OVER state, first_value(s.revocation_type) OVER state,
+           first_value(s.revocation_percentage) OVER state, first_value(s.is_upgraded) OVER state,
+           first_value((s.multi_seat_info ->> 'revokedSeatQuantity')::integer) OVER (
+               PARTITION BY s.added_at
+               ORDER BY s.multi_seat_info IS NULL, greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL,
+                        length(s.transaction_id) DESC, s.transaction_id DESC)
+    FROM (
+        SELECT s.*,
+               CASE WHEN s.purchase_date = ANY (array_agg(s.purchase_date)
+                                                    FILTER (WHERE s.additional_transaction_reason IS NOT NULL) OVER first)
+                         AND s.purchase_date <> first_value(s.purchase_date) OVER first THEN s.purchase_date END AS added_at
+        FROM appstore.transactions AS s
+        WHERE s.period_no = p_period_no AND s.environment = p_environment AND s.is_purchased = p_is_purchased
+        WINDOW first AS (ORDER BY length(s.transaction_id), s.transaction_id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+    ) AS s
+    WINDOW state AS (PARTITION BY s.added_at
+                     ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL, length(s.transaction_id) DESC,
+                              s.transaction_id DESC)
+$$;
+
+
+ALTER FUNCTION appstore_reports.part_states(p_environment appstore.environment, p_period_no uuid, p_is_purchased boolean) OWNER TO appstore_owner;
+
+
+COMMENT ON FUNCTION appstore_reports.part_states(p_environment appstore.environment, p_period_no uuid, p_is_purchased boolean) IS 'Of each transaction of a purchase (copy): the one that stands for its part, and what the newest statement about any copy of that part says, as in appstore.purchase.';
 
 
 
@@ -16836,7 +16849,7 @@ CREATE VIEW appstore.orders AS
                                 END AS revoked_seats
                            FROM ( SELECT s_2.quantity,
                                     s_2.price,
-                                    s_2.multi_seat_info,
+                                    first_value(s_2.multi_seat_info) OVER group_state AS multi_seat_info,
                                     first_value(s_2.revocation_date) OVER state AS revocation_date,
                                     first_value(s_2.revocation_type) OVER state AS revocation_type,
                                     first_value(s_2.revocation_percentage) OVER state AS revocation_percentage,
@@ -16904,7 +16917,7 @@ CREATE VIEW appstore.orders AS
   END AS added_at
    FROM appstore.transactions s_3
   WHERE ((s_3.period_no = t.period_no) AND (s_3.environment = t.environment) AND s_3.is_purchased)) s_2
-                                  WINDOW state AS (PARTITION BY s_2.added_at ORDER BY GREATEST(s_2.signed_date, s_2.receipt_date) DESC, (s_2.revocation_date IS NULL), (length(s_2.transaction_id)) DESC, s_2.transaction_id DESC)) s_1) s) whole ON (true))
+                                  WINDOW state AS (PARTITION BY s_2.added_at ORDER BY GREATEST(s_2.signed_date, s_2.receipt_date) DESC, (s_2.revocation_date IS NULL), (length(s_2.transaction_id)) DESC, s_2.transaction_id DESC), group_state AS (PARTITION BY s_2.added_at ORDER BY (s_2.multi_seat_info IS NULL), GREATEST(s_2.signed_date, s_2.receipt_date) DESC, (s_2.revocation_date IS NULL), (length(s_2.transaction_id)) DESC, s_2.transaction_id DESC)) s_1) s) whole ON (true))
           WHERE ((t.order_no = t.period_no) AND t.is_purchased AND (NOT t.is_later_copy))) o;
 
 
@@ -21290,11 +21303,15 @@ CREATE VIEW appstore_reports.charges AS
     (state.is_refunded AND (r.additions_revoked_at IS DISTINCT FROM 'infinity'::timestamp with time zone)) AS is_refunded,
     GREATEST(t.signed_date, t.receipt_date) AS stated_at
    FROM ((appstore.transactions t
-     LEFT JOIN appstore_reports.corrections() r(environment, transaction_id, replaced_at, grace_ends_at, is_copied, is_copy, revocation_date, revocation_type, revocation_percentage, is_upgraded, period_start, additions_expire_at, additions_revoked_at) ON (((r.transaction_id = t.transaction_id) AND (r.environment = t.environment))))
+     LEFT JOIN appstore_reports.corrections() r(environment, transaction_id, replaced_at, grace_ends_at, is_copied, is_copy, revocation_date, revocation_type, revocation_percentage, is_upgraded, revoked_seats, period_start, additions_expire_at, additions_revoked_at) ON (((r.transaction_id = t.transaction_id) AND (r.environment = t.environment))))
      CROSS JOIN LATERAL ( SELECT s.revocation_date,
             s.revocation_percentage,
                 CASE
-                    WHEN t.is_purchased THEN LEAST(GREATEST(((t.multi_seat_info ->> 'revokedSeatQuantity'::text))::integer, 0), t.quantity)
+                    WHEN t.is_purchased THEN LEAST(GREATEST(
+                    CASE
+                        WHEN r.is_copied THEN r.revoked_seats
+                        ELSE ((t.multi_seat_info ->> 'revokedSeatQuantity'::text))::integer
+                    END, 0), t.quantity)
                     ELSE NULL::integer
                 END AS revoked_seats,
             (LEAST(COALESCE(((t.commitment_info ->> 'billingPeriodNumber'::text))::integer, 1), 120) - 1) AS earlier_months,
@@ -22102,7 +22119,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/merge_external
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/migrations', '\x2f696230df285a288c137cb822f79d04c0f985a550b6fdc7eef7b7e366047b7d', '{"ROUTINE appstore.record_migrations(appstore.environment,text[])","ROUTINE appstore.with_migrated(appstore.environment,text[],boolean,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/order_of', '\xf0cbbeeec15d12743c4935ad4aec766956c5db1c2dd5cd64834666048c8876cf', '{"ROUTINE appstore.order_of(appstore.environment,uuid,uuid,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/owner_of', '\xcd6283b1c0dbca1d66c1e507f3dec9062b13ceeaabc7242de16d07b5444cdd6d', '{"ROUTINE appstore.is_forgotten(text)","ROUTINE appstore.owner_of(text,text)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x0e7d958d08ec5c2789ff5b9d487bd4e6def0cae94dd9b13d53faa3e8a25a38d9', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.whole_number(bigint)","ROUTINE appstore.is_part(appstore.transactions)","ROUTINE appstore.revoked_seats(jsonb,integer,timestamp with time zone,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,text,integer,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/purchases', '\x4f4565c58a6f8d95cbfbbcc9ca9bbf04d667a03833616a95c27d7e426c73ee24', '{"ROUTINE appstore.purchase_of(appstore.transactions)","ROUTINE appstore.is_later_copy(appstore.environment,uuid,text)","ROUTINE appstore.whole_number(bigint)","ROUTINE appstore.is_part(appstore.transactions)","ROUTINE appstore.revoked_seats(jsonb,integer,timestamp with time zone,text)","ROUTINE appstore.purchase(appstore.environment,uuid)","ROUTINE appstore.paid_status(timestamp with time zone,text,integer,integer)","ROUTINE appstore.paid_period(appstore.environment,uuid)","ROUTINE appstore.purchases_with(appstore.environment,uuid)","ROUTINE appstore.payer(appstore.environment,uuid)","ROUTINE appstore.period_user(appstore.environment,text,timestamp with time zone)","ROUTINE appstore.order_user(appstore.environment,uuid,uuid,text,timestamp with time zone,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_found_statuses', '\x996ba532442e82b41d1bd0641a797394272b0b5a4edad25800640e93fc87e7ea', '{"ROUTINE appstore.record_found_statuses(appstore.environment,uuid[],text[],bigint[],timestamp with time zone[],text[],text[],text[],timestamp with time zone[])"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/record_refunds', '\x93dc1d071fb4a256a46cec6cc3708bbfc7e5935a1ab96d4a12ce8b49dd356666', '{"ROUTINE appstore.record_refunds(appstore.environment,uuid[],bigint[],timestamp with time zone[],text[],text[],bigint[])","ROUTINE appstore.refund_number(timestamp with time zone[],timestamp with time zone)","ROUTINE appstore.refund_id(appstore.environment,text,integer,text[],timestamp with time zone[])","ROUTINE appstore.purchase_of_refund(text)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/ledger/seats_of', '\xd41fdae4bff04b0240da33b8acc5bd130fc19c26dab9bf37d9e6c660604f3a58', '{"ROUTINE appstore.seats_of(appstore.contracts,jsonb)","ROUTINE appstore.commitment_of(appstore.contracts,jsonb)"}');
@@ -22139,7 +22156,7 @@ INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/is_stale', 
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/reconcile', '\x0d0e3492537f430f0e4941eab9513cfe4fef5bbcff8bb8c0f401eff46d838a00', '{"ROUTINE appstore.reconcile(text[],appstore.environment[],integer,timestamp with time zone)","ROUTINE appstore.watch_stale_contracts(text,appstore.environment,timestamp with time zone)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reconcile/reconcile_contract', '\xfcf9c2091761ebba277bb2c34fb990f89d0be8d669ea27f039e3699f31a93c8a', '{"ROUTINE appstore.reconcile_contract(text,text,appstore.environment)","ROUTINE appstore.reconcile_statistics()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/active_subscriptions', '\x6fe70dab341738917892f8f0418a1cb0a29b56e685a23e0e17e1ddfec357e6f0', '{"ROUTINE appstore_reports.subscriptions_daily(date,date,text,boolean)","ROUTINE appstore_reports.active_subscriptions(date,text,boolean)"}');
-INSERT INTO appstore.schema_definitions VALUES ('functions/reports/corrections', '\x351b030de54cb20f488ea9d362938e0ea4fc1a6399ff3b478d6451161dcc692e', '{"ROUTINE appstore_reports.corrections()"}');
+INSERT INTO appstore.schema_definitions VALUES ('functions/reports/corrections', '\x0afdee1d700001dc5d7fa81ed6c3d0f5ca65535586d3ee946cf47d813d8f7cca', '{"ROUTINE appstore_reports.part_states(appstore.environment,uuid,boolean)","ROUTINE appstore_reports.corrections()"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/levels', '\xb61022e7f803ac0f5e52bcb496993a13352255db18b1c63f61ec405ecdb3a7ea', '{"ROUTINE appstore_reports.levels(date[],text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/movement', '\x33180a0f52cbf05c47dc01985384c008ae04c77fdfb82feaf01bf74c687bd0c7', '{"ROUTINE appstore_reports.movement(date,date,text,text,boolean)","ROUTINE appstore_reports.churn(date,date,text,text,boolean)"}');
 INSERT INTO appstore.schema_definitions VALUES ('functions/reports/mrr', '\xe9450cc69fe73c38b39a1cabcd88000dfa95cb339526dc7c27c8f9a91a810102', '{"ROUTINE appstore_reports.mrr_of_days(date[],text,boolean)","ROUTINE appstore_reports.mrr(date,text,boolean)","ROUTINE appstore_reports.mrr_by_month(date,date,text,boolean)"}');
@@ -22190,7 +22207,7 @@ INSERT INTO appstore.schema_definitions VALUES ('views/import_misses', '\x7ea067
 INSERT INTO appstore.schema_definitions VALUES ('views/import_status', '\x992db686d08fcad0bfad2d26c71d8a4c0b2a9d5bce3449dc1005907807fa1c9c', '{"VIEW appstore.import_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_partitions', '\xc772d654bc1f0f8307e8b15f9ad9d58d1f4aeec2e0c220606c55bfe36dfe9f84', '{"VIEW appstore.inbox_partitions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/inbox_status', '\xdeb06b82505dc07887142a62eaa16a1bbf4c81685e0c72e0e21d0db89977a7ee', '{"VIEW appstore.inbox_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\x5807fce50df21698f10acc8103138ea33a1890196fa83871a51ff6d219334535', '{"VIEW appstore.orders"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/orders', '\x12a0c14f85bb8ccbcdb29f1e0c2a3078bfc33df0d8acf6ac7b194b01f7bf13d8', '{"VIEW appstore.orders"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/consumption_requests', '\xa02883f762cb436266b2184c82684565ac80ebece26b1a931f9e9a22ed66e63d', '{"VIEW appstore.consumption_requests"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/order_status', '\x184e0a9e6a805022e68620dc092f21dcd83e0f8f4ec284c73d811ed3e4fd80d8', '{"VIEW appstore.order_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/orders/user_orders', '\xf1901f032007b541f2e50d8aae5cbe2a08a6a8ff288f6c032cc5467de923caa9', '{"VIEW appstore.user_orders"}');
@@ -22198,7 +22215,7 @@ INSERT INTO appstore.schema_definitions VALUES ('views/outbox_status', '\x74aa52
 INSERT INTO appstore.schema_definitions VALUES ('views/payments', '\x2908ab215e56ac7181da2a3f4fe176b0c4173a3d24036f371ad77e23a72a9681', '{"VIEW appstore.payments"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reconcile_status', '\xcdc2ce99fef1b6a8c5c4ecd66cac0aef8f2811ea04935f01d3ac510a809acdf1', '{"VIEW appstore.reconcile_status"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/repair_status', '\x32b78ce8882517abc631badbebec78f6646e08d672df9c48988b930712309bab', '{"VIEW appstore.repair_status"}');
-INSERT INTO appstore.schema_definitions VALUES ('views/reports/charges', '\xbcd48c0d783d88df87d15374b955bef0ae899fcc0b0f2298617b5e7fe680a2c2', '{"VIEW appstore_reports.charges"}');
+INSERT INTO appstore.schema_definitions VALUES ('views/reports/charges', '\x62a8247efeb2a671d4330e57110171fea04d214548887c30484f143e7d99aff9', '{"VIEW appstore_reports.charges"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reports/numbered', '\xe7fb820b36f585affc62d72ec8f8330df46961436b2a4aa8eaef235f7d90506c', '{"VIEW appstore_reports.numbered"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/reports/transactions', '\x612bc1bdc5d668b63cfe9ffa046957bd0ed6b37ef57e0024972969159e529ef7', '{"VIEW appstore_reports.transactions"}');
 INSERT INTO appstore.schema_definitions VALUES ('views/revoked_events', '\x67470bee362b226d6853353aec6076013be6d2661bbaa56c9187af5c6a3745c3', '{"VIEW appstore.revoked_events"}');
@@ -22209,7 +22226,7 @@ INSERT INTO appstore.schema_definitions VALUES ('grants', '\x2b0802e99082de88cc7
 
 
 
-INSERT INTO appstore.schema_history VALUES (19, 'tables', false, '2026-12-01 03:10:55.127882+00');
+INSERT INTO appstore.schema_history VALUES (19, 'tables', false, '2026-12-01 04:00:50.777198+00');
 
 
 
@@ -25286,6 +25303,10 @@ GRANT ALL ON FUNCTION appstore_reports.mrr_by_month(first_day date, last_day dat
 
 
 REVOKE ALL ON FUNCTION appstore_reports.mrr_of_days(days date[], by text, sandbox boolean) FROM PUBLIC;
+
+
+
+REVOKE ALL ON FUNCTION appstore_reports.part_states(p_environment appstore.environment, p_period_no uuid, p_is_purchased boolean) FROM PUBLIC;
 
 
 

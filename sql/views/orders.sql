@@ -43,7 +43,7 @@ FROM (
                         THEN s.quantity
                         ELSE least(greatest((s.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), s.quantity) END AS revoked_seats
             FROM (
-                SELECT s.quantity, s.price, s.multi_seat_info,
+                SELECT s.quantity, s.price, first_value(s.multi_seat_info) OVER group_state AS multi_seat_info,
                        first_value(s.revocation_date) OVER state AS revocation_date,
                        first_value(s.revocation_type) OVER state AS revocation_type,
                        first_value(s.revocation_percentage) OVER state AS revocation_percentage,
@@ -62,7 +62,10 @@ FROM (
                 ) AS s
                 WINDOW state AS (PARTITION BY s.added_at
                                  ORDER BY greatest(s.signed_date, s.receipt_date) DESC, s.revocation_date IS NULL,
-                                          length(s.transaction_id) DESC, s.transaction_id DESC)
+                                          length(s.transaction_id) DESC, s.transaction_id DESC),
+                       group_state AS (PARTITION BY s.added_at
+                                       ORDER BY s.multi_seat_info IS NULL, greatest(s.signed_date, s.receipt_date) DESC,
+                                                s.revocation_date IS NULL, length(s.transaction_id) DESC, s.transaction_id DESC)
             ) AS s
         ) AS s
     ) AS whole ON true

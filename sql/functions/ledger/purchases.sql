@@ -71,7 +71,8 @@ LANGUAGE sql STABLE ROWS 1 AS $$
                row_number() OVER (PARTITION BY t.is_purchased, t.added_at
                                   ORDER BY t.added_at IS NOT NULL AND NOT t.is_part, length(t.transaction_id), t.transaction_id) = 1 AS counts,
                first_value(t.revocation_date) OVER state AS part_revoked_at,
-               appstore.revoked_seats(t.multi_seat_info, t.quantity, first_value(t.revocation_date) OVER state,
+               -- A copy from a receipt says nothing of groups.
+               appstore.revoked_seats(first_value(t.multi_seat_info) OVER group_state, t.quantity, first_value(t.revocation_date) OVER state,
                                       first_value(t.revocation_type) OVER state) AS seats_revoked
         FROM (
             -- The parts: the purchase itself, and each instant at which seats were added to it.
@@ -85,7 +86,10 @@ LANGUAGE sql STABLE ROWS 1 AS $$
         ) AS t
         WINDOW state AS (PARTITION BY t.is_purchased, t.added_at
                          ORDER BY greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL, length(t.transaction_id) DESC,
-                                  t.transaction_id DESC)
+                                  t.transaction_id DESC),
+               group_state AS (PARTITION BY t.is_purchased, t.added_at
+                               ORDER BY t.multi_seat_info IS NULL, greatest(t.signed_date, t.receipt_date) DESC, t.revocation_date IS NULL,
+                                        length(t.transaction_id) DESC, t.transaction_id DESC)
     ) AS t
     WINDOW alike AS (PARTITION BY t.is_purchased),
            newest AS (PARTITION BY t.is_purchased

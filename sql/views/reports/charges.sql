@@ -36,8 +36,9 @@ FROM appstore.transactions AS t
 LEFT JOIN appstore_reports.corrections() AS r ON r.transaction_id = t.transaction_id AND r.environment = t.environment
 CROSS JOIN LATERAL (
     SELECT s.revocation_date, s.revocation_percentage,
-           CASE WHEN t.is_purchased THEN least(greatest((t.multi_seat_info ->> 'revokedSeatQuantity')::integer, 0), t.quantity) END
-               AS revoked_seats,
+           CASE WHEN t.is_purchased
+                THEN least(greatest(CASE WHEN r.is_copied THEN r.revoked_seats ELSE (t.multi_seat_info ->> 'revokedSeatQuantity')::integer END, 0),
+                           t.quantity) END AS revoked_seats,
            least(coalesce((t.commitment_info ->> 'billingPeriodNumber')::integer, 1), 120) - 1 AS earlier_months,
            s.revocation_date IS NOT NULL AND t.is_purchased AND s.is_upgraded IS NOT TRUE
                -- appstore.is_refund, written out: a view calls functions with the rights of its reader.

@@ -53,6 +53,36 @@ struct SeatPartTests {
         }
     }
 
+    @Test func `refunded seats are those of the newest statement about a copy of the part`() async throws {
+        try await WorkerScene.with { scene in
+            for part in [Self.first, Self.second] { try await scene.post(part, by: "anna") }
+            let copy = Self.second.with {
+                ($0.transaction.transactionID, $0.signedDay) = ("1002", -2)
+                $0.transaction.seats?.revoked = 1
+            }
+            try await scene.notify(.refund, .seats, of: copy)
+            #expect(try await scene.sums() == ["1000 7 27930 partly_refunded"])
+            #expect(try await scene.charges() == ["1000 0", "1001 50000"])
+            #expect(try await scene.seats() == ["7 2 1"])
+        }
+    }
+
+    /// The copy has another date than the seats, as a restored transaction may, and no mark.
+    @Test func `seats that were added with their own line item are refunded with a copy`() async throws {
+        try await WorkerScene.with { scene in
+            let added = Self.second.with { $0.transaction.webOrderLineItemID = "51001" }
+            for part in [Self.first, added] { try await scene.post(part, by: "anna") }
+            try await scene.notify(.refund, of: Self.first.refunded(onDay: -2))
+            let copy = added.with {
+                ($0.transaction.transactionID, $0.transaction.hasSeatAddition) = ("1002", false)
+                $0.transaction.purchaseDate = Sale.day(-2.95)
+            }
+            try await scene.notify(.refund, of: copy.refunded(onDay: -1))
+            #expect(try await scene.charges() == ["1000 100000", "1001 100000"])
+            #expect(try await scene.database.lines("SELECT DISTINCT is_refunded::text FROM appstore_reports.charges") == ["true"])
+        }
+    }
+
     /// Seats that were added and refunded, where a receipt says of the first ones that they run on.
     @Test func `an operator hears of seats without owner while any part is paid`() async throws {
         try await WorkerScene.with { scene in

@@ -48,8 +48,12 @@ struct Purchase {
 
         /// The one with the newest statement.
         var newest: Charge? { copies.max(by: saysLess) }
-        /// How many seats were paid back; nil of what is for no group.
-        var revokedSeats: Int64? { first?.revokedSeats(as: newest) }
+        /// How many seats were paid back, all of them when the part was; nil of what is for no group. A receipt says nothing of groups.
+        var revokedSeats: Int64? {
+            guard let said = copies.filter(\.isOfGroup).max(by: saysLess)?.signed else { return nil }
+            if newest?.revocationDate != nil, Assertion.isRefund(type: newest?.signed?.text("revocationType")) { return first?.quantity }
+            return Seats(of: said)?.revoked ?? 0
+        }
     }
 
     /// What counts together. Apple marks what it adds: what it does not mark is a copy of what has its date, else of the purchase itself.

@@ -45,7 +45,9 @@ struct GroupSeats {
 
     /// Nil unless the purchase is for seats of a group: one of what counts together says so, where a receipt says nothing of groups.
     init?(_ current: Purchase, among charges: [Charge]) {
-        guard current.first.isPurchased, current.counted.contains(where: \.isOfGroup), let end = current.expiresDate else { return nil }
+        guard current.first.isPurchased, current.parts.contains(where: { $0.revokedSeats != nil }), let end = current.expiresDate else {
+            return nil
+        }
         let others = charges.filter { charge in
             charge.isPurchased && charge.id != current.first.id && charge.product == current.product
                 && charge.state.text("isUpgraded") != "true"
@@ -71,13 +73,6 @@ extension Charge {
     }
 
     var quantity: Int64? { lasting("quantity").flatMap { Int64($0) } }
-
-    /// The seats that were paid back, all of them when the copy with the newest statement was; nil of what is for no group.
-    func revokedSeats(as newest: Charge?) -> Int64? {
-        guard isOfGroup, let signed else { return nil }
-        if newest?.revocationDate != nil, Assertion.isRefund(type: newest?.signed?.text("revocationType")) { return quantity }
-        return Seats(of: signed)?.revoked ?? 0
-    }
 
     /// Whether another transaction of its purchase has a lower number.
     fileprivate func isLater(among charges: [Charge]) -> Bool {
